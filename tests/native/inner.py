@@ -22,7 +22,7 @@ row_bound = Kernel(
 )
 """An upper bound of what a row loses, within the tolerance where that can be shown; `logw` moves to that row."""
 
-_epochs = Kernel("rival_epochs", "r e n m history[rh] >senses[ne] >tilts[ne] >logQ[nme]", positive="nm")
+_epochs = Kernel("rival_epochs", "r e n m history[rh] >senses[ne] >tilts[ne] >logQ[nme] room(enm)", positive="nm")
 
 
 def merged(groups, n, m, history):

@@ -184,17 +184,22 @@ ROOM(rival_climbs, (Size requests, Size groups, Size n, Size m), losses_room(&sp
 
 /* For tests: the few epochs of `merge_requests`, senses [x, e], tilts [x, e] and logQ [x, y, e]; and `row_bound`. */
 BC_EXPORT void BC(rival_epochs)(Size requests, Size epochs, Size n, Size m, const double *history, double *senses,
-                                double *tilts, double *logQ) {
-    Losses losses = {.n = n, .m = m, .epochs = epochs, .senses = senses, .tilts = tilts, .logQ = logQ};
+                                double *tilts, double *logQ, double *room) {
+    Losses losses = {.n = n, .m = m, .epochs = epochs, .senses = senses, .tilts = tilts, .logQ = room};
     merge_requests(&losses, requests, history);
+    FOR(x, n) FOR(y, m) FOR(e, epochs) logQ[(x * m + y) * epochs + e] = room[(x * epochs + e) * filled(m) + y];
 }
+ROOM(rival_epochs, (Size epochs, Size n, Size m), take(&space, n * epochs * filled(m)))
 
 BC_EXPORT double BC(rival_row)(Size epochs, Size m, const double *a, const double *N, const double *tau,
                                const double *logQ, double s, const double *logR, double *logw, double tolerance,
                                double *room) {
     Space space = {room, 0};
     Row row = row_room(&space, epochs, m);
-    row.a = a, row.N = N, row.tau = tau, row.logQ = logQ, row.logR = logR, row.s = s;
-    return row_bound(&row, logw, tolerance);
+    double *by_epoch = take(&space, epochs * filled(m));
+    FOR(i, epochs * filled(m)) by_epoch[i] = 0.0;
+    FOR(e, epochs) FOR(y, m) by_epoch[e * filled(m) + y] = logQ[y * epochs + e];
+    row.N = N, row.tau = tau, row.logQ = by_epoch, row.s = s;
+    return row_bound(&row, a, logR, logw, tolerance);
 }
-ROOM(rival_row, (Size epochs, Size m), row_room(&space, epochs, m))
+ROOM(rival_row, (Size epochs, Size m), row_room(&space, epochs, m), take(&space, epochs * filled(m)))

@@ -27,6 +27,17 @@ enum { WIDE = 8 };
 typedef double Wide __attribute__((vector_size(WIDE * sizeof(double)), aligned(8), may_alias));
 #define AS_WIDE(numbers) (*(const Wide *)(numbers))
 
+/* As many numbers as a register of vectors holds, for loops that keep sums of several of them there. */
+#if defined(__AVX512F__)
+enum { HELD = 8 };
+#elif defined(__AVX__)
+enum { HELD = 4 };
+#else
+enum { HELD = 2 };
+#endif
+typedef double Held __attribute__((vector_size(HELD * sizeof(double)), aligned(8), may_alias));
+#define AS_HELD(numbers) (*(const Held *)(numbers))
+
 /* log x to 2 ulp: for loops over few letters, where that of mathematics.h takes twice as long; -708.4 below 2^-1022. */
 static inline double quick_log(double x) {
     double value = bc_quick_log(x > 0x1p-1022 ? x : 0x1p-1022);
@@ -35,17 +46,22 @@ static inline double quick_log(double x) {
     return x == 0.0 ? -BC_INFINITY : value;
 }
 
-/* exp x to 2 ulp; 0 below -708. x = k log 2 + r with |r| <= 0.347, and exp r by its power series up to r^13. */
-static inline double quick_exp(double x) {
-    double inside = x > -708.0 ? x : -708.0;
-    inside = inside < 709.7 ? inside : 709.7;
-    double shifted = inside * 1.44269504088896340736 + 6755399441055744.0, k = shifted - 6755399441055744.0;
-    double r = (inside - k * BC_LOG2_HIGH) - k * BC_LOG2_LOW, r2 = r * r, r4 = r2 * r2;
+/* exp x to 2 ulp for |x| <= 708. x = k log 2 + r with |r| <= 0.347, and exp r by its power series up to r^13. */
+static inline double exp_within(double x) {
+    double shifted = x * 1.44269504088896340736 + 6755399441055744.0, k = shifted - 6755399441055744.0;
+    double r = (x - k * BC_LOG2_HIGH) - k * BC_LOG2_LOW, r2 = r * r, r4 = r2 * r2;
     double first = (1.0 / 2.0 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0));
     double second = (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0));
     double third = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0));
     double value = 1.0 + (r + r2 * (first + r4 * (second + r4 * third)));
-    value *= bc_from_bits((bc_bits(shifted) - 0x4338000000000000u + 0x3FFu) << 52);
+    return value * bc_from_bits((bc_bits(shifted) - 0x4338000000000000u + 0x3FFu) << 52);
+}
+
+/* exp x to 2 ulp; 0 below -708. */
+static inline double quick_exp(double x) {
+    double inside = x > -708.0 ? x : -708.0;
+    inside = inside < 709.7 ? inside : 709.7;
+    double value = exp_within(inside);
     value = x > 709.7 ? BC_INFINITY : value;
     value = x < -708.0 ? 0.0 : value;
     return x == x ? value : x;

@@ -65,8 +65,8 @@ static void push_rows(const Push *push, double s, int fixed) {
     FOR(i, ROUNDS) {
         log_outputs(push, push->pushed, push->logQ);
         FOR(x, push->n) {
-            row.a = push->rows + x * m, row.s = smaller(s * push->pushed[x], MOST_PUSH * push->N[x]), row.logR = push->logQ;
-            row_bound(&row, push->logw + x * m, smaller(1e-6 * push->N[x], PUSHED));
+            row.s = smaller(s * push->pushed[x], MOST_PUSH * push->N[x]);
+            row_bound(&row, push->rows + x * m, push->logQ, push->logw + x * m, smaller(1e-6 * push->N[x], PUSHED));
         }
         log_outputs(push, push->pushed, push->logQ);
         if (fixed || towards_capacity(push) < 1e-4) break;
@@ -130,9 +130,9 @@ static double expected_loss(Choice *choice, double s, double largest, Size start
     FOR(x, n) {
         double charged = 0.0, often = choice->omega[x] * push->N[x];
         losses->senses[x] = push->N[x], losses->tilts[x] = choice->omega[x];
+        fill_up(push->logQ, losses->logQ + x * filled(m), m);
         for (Size i = x * m, y = 0; y < m; y++, i++) {
             choice->counts[i] = often * push->W[i];
-            losses->logQ[i] = push->logQ[y];
             charged += choice->counts[i] * push->logQ[y];
         }
         choice->charged[x] = charged;

@@ -11,73 +11,98 @@
 #pragma once
 #include "kernel.h"
 
-enum { ROW_STEPS = 40, HALVINGS = 60, GUESSES = 5 };
+enum { ROW_STEPS = 40, HALVINGS = 60, GUESSES = 5, MANY = 8 };  /* MANY: letters from which on falls are bounded first */
 static const double LEAST_CHANGE = -0.6, LARGEST_CHANGE = 1.0;  /* of a letter's probability in a step, relatively */
 static const double STILL = 1e-6;  /* changes below which the row is where most is lost, also where ψ is concave there */
 static const double LEAST_LOG = -690.0;         /* of the least probability that a row is given */
 static const double FIRST_PROBABILITY = 1e-12;  /* of a letter, at least, before the first step */
+static const double UNLIKELY = -700.0;          /* log Q below which a power may be too small for a number */
 static const double LOG_OF_A_TENTH = -2.3;
 static const double NEAR = 1e-11;  /* nats of log v */
+static const double SURELY = 1e-6;  /* of what is added up: far more than rounding can make of it */
 
 /* What a row is bet on, and room: (Q/w)^τ, z, N/z, f' and v ψ'', the v at which a letter's ψ is least, what else a step
-   needs of every letter, and of every letter and epoch. Epochs lie side by side, so that their powers are vectors. */
+   needs of every letter, and of every epoch and letter. Letters lie side by side, filled up to whole vectors: those that
+   fill up are in no sum over letters. */
 typedef struct {
     Size epochs, m;
-    double *powers, *z, *weights, *slope, *bend, *reach, *change, *share, *fall, *terms;  /* [y, e], [e], [e], [y] …, [y, e] */
-    const double *a, *N, *tau, *logQ, *logR;                                              /* [y], [e], [e], [y, e], [y] */
+    double *powers, *terms;                              /* [e, y] */
+    double *z, *weights;                                 /* [e] */
+    double *slope, *bend, *reach, *change, *share, *fall;  /* [y] */
+    double *seen, *logR, *logw;                          /* [y] a, log R and log w */
+    const double *N, *tau, *logQ;                        /* [e], [e], [e, y] */
     double s;
+    int likely;  /* whether no log Q is below `UNLIKELY`, nor above 0 */
 } Row;
 
+/* How many letters fill whole vectors. */
+static inline Size filled(Size m) { return (m + HELD - 1) / HELD * HELD; }
+
 static Row row_room(Space *space, Size epochs, Size m) {
-    return (Row){.epochs = epochs, .m = m, .powers = take(space, epochs * m), .z = take(space, epochs),
-                 .weights = take(space, epochs), .slope = take(space, m), .bend = take(space, m), .reach = take(space, m),
-                 .change = take(space, m), .share = take(space, m), .fall = take(space, m),
-                 .terms = take(space, epochs * m)};
+    Size wide = filled(m);
+    return (Row){.epochs = epochs, .m = m, .powers = take(space, epochs * wide), .terms = take(space, epochs * wide),
+                 .z = take(space, epochs), .weights = take(space, epochs), .slope = take(space, wide),
+                 .bend = take(space, wide), .reach = take(space, wide), .change = take(space, wide),
+                 .share = take(space, wide), .fall = take(space, wide), .seen = take(space, wide),
+                 .logR = take(space, wide), .logw = take(space, wide)};
+}
+
+/* target = source, filled up. */
+static inline void fill_up(const double *source, double *restrict target, Size m) {
+    copy(source, target, m);
+    for (Size y = m; y < filled(m); y++) target[y] = 0.0;
 }
 
 /* λ = sum_y w_y f'_y; fills powers, z, weights and reach = w, which is scaled to sum to 1. */
-static double normalised(const Row *row, double *restrict logw) {
-    Size m = row->m, epochs = row->epochs;
-    double *restrict w = row->reach, *restrict powers = row->powers, *restrict z = row->z;
+static double normalised(const Row *row) {
+    Size m = row->m, epochs = row->epochs, wide = filled(m);
+    double *restrict w = row->reach, *restrict logw = row->logw, *restrict powers = row->powers;
+    double *restrict terms = row->terms, *restrict part = row->change;
     double divergence = 0.0, counted = 0.0, unbound = 0.0;
-    FOR(y, m) w[y] = quick_exp(logw[y]);
+    FOR(y, wide) w[y] = exp_within(logw[y]);
     double total = sum(w, m), shift = quick_log(total);
-    FOR(y, m) {
+    FOR(y, wide) {
         logw[y] -= shift;
         w[y] /= total;
-        counted += row->a[y];
-        divergence += w[y] * (logw[y] - row->logR[y]);
+        part[y] = w[y] * (logw[y] - row->logR[y]);
     }
-    FOR(y, m) FOR(e, epochs) powers[y * epochs + e] = row->tau[e] * (row->logQ[y * epochs + e] - logw[y]);
-    FOR(i, epochs * m) powers[i] = quick_exp(powers[i]);  /* of all letters at once: few are slow */
-    FOR(e, epochs) z[e] = 0.0;
-    FOR(y, m) FOR(e, epochs) z[e] += w[y] * powers[y * epochs + e];
-    FOR(e, epochs) row->weights[e] = row->N[e] / z[e];
+    FOR(y, m) counted += row->seen[y], divergence += part[y];
+    FOR(e, epochs) {
+        const double *logQ = row->logQ + e * wide, tau = row->tau[e];
+        double *restrict power = powers + e * wide, *restrict term = terms + e * wide;
+        if (row->likely) FOR(y, wide) power[y] = exp_within(tau * (logQ[y] - logw[y]));
+        else FOR(y, wide) power[y] = quick_exp(tau * (logQ[y] - logw[y]));
+        FOR(y, wide) term[y] = w[y] * power[y];
+    }
+    FOR(e, epochs) row->z[e] = sum(terms + e * wide, m);
+    FOR(e, epochs) row->weights[e] = row->N[e] / row->z[e];
     FOR(e, epochs) unbound += row->N[e] * (1.0 - row->tau[e]);
     return counted + unbound + row->s * (divergence + 1.0);
 }
 
 /* f(w) where the row was normalised. */
-static double value_there(const Row *row, const double *logw) {
+static double value_there(const Row *row) {
     double value = 0.0, divergence = 0.0;
-    FOR(y, row->m) value += row->a[y] * logw[y], divergence += row->reach[y] * (logw[y] - row->logR[y]);
+    FOR(y, row->m) {
+        value += row->seen[y] * row->logw[y];
+        divergence += row->reach[y] * (row->logw[y] - row->logR[y]);
+    }
     FOR(e, row->epochs) value += row->N[e] * quick_log(row->z[e]);
     return value + row->s * divergence;
 }
 
 /* slope = f'_y and bend = v ψ''(v) at every letter. */
-static void fill_slopes(const Row *row, const double *restrict logw) {
-    Size epochs = row->epochs;
-    double *restrict factor = row->terms;
-    FOR(e, epochs) factor[e] = row->weights[e] * (1.0 - row->tau[e]);
-    FOR(y, row->m) {
-        double seen = row->a[y] / row->reach[y], slope = seen + row->s * (logw[y] - row->logR[y] + 1.0), bend = seen - row->s;
-        FOR(e, epochs) {
-            double term = factor[e] * row->powers[y * epochs + e];
+static void fill_slopes(const Row *row) {
+    Size wide = filled(row->m);
+    for (Size y = 0; y < wide; y += HELD) {
+        Held seen = AS_HELD(row->seen + y) / AS_HELD(row->reach + y);
+        Held slope = seen + row->s * (AS_HELD(row->logw + y) - AS_HELD(row->logR + y) + 1.0), bend = seen - row->s;
+        FOR(e, row->epochs) {
+            Held term = row->weights[e] * (1.0 - row->tau[e]) * AS_HELD(row->powers + e * wide + y);
             slope += term;
             bend += term * row->tau[e];
         }
-        row->slope[y] = slope, row->bend[y] = bend;
+        *(Held *)(row->slope + y) = slope, *(Held *)(row->bend + y) = bend;
     }
 }
 
@@ -94,28 +119,45 @@ static inline double allowance(double slope, double h, double w, double s) {
 /* What a step divides by: v ψ'', kept above 0 where ψ is concave. */
 static inline double stiffness(double h, double s) { return larger(h, 0.05 * (h + s) + 1e-300); }
 
-/* fall = ψ(w) - ψ(1) of every letter, and 0 where w is 1. */
-static void fill_falls(const Row *row, const double *logw, double multiplier) {
-    Size epochs = row->epochs;
-    double *restrict at_end = row->terms;
-    FOR(y, row->m) FOR(e, epochs) at_end[y * epochs + e] = row->tau[e] * row->logQ[y * epochs + e];
-    FOR(i, epochs * row->m) at_end[i] = quick_exp(at_end[i]);
-    FOR(y, row->m) {
-        double w = row->reach[y], ratio = logw[y] - row->logR[y];
-        double at_one = multiplier + row->s * row->logR[y], here = multiplier - row->s * ratio;
-        FOR(e, epochs) {
-            at_one -= row->weights[e] * at_end[y * epochs + e];
-            here -= row->weights[e] * row->powers[y * epochs + e];
-        }
-        row->fall[y] = w < 1.0 ? w * here - row->a[y] * logw[y] - at_one : 0.0;
+/* fall = ψ(w) - ψ(1) of every letter, and 0 where w is 1; or without an exponential, as 1 + u + u²/2 is more than e^u for
+   u < 0, what is as much or more. */
+static void fill_falls(const Row *row, double multiplier, int roughly) {
+    Size wide = filled(row->m);
+    double *restrict at_one = row->share, *restrict here = row->change;
+    FOR(y, wide) at_one[y] = multiplier + row->s * row->logR[y];
+    FOR(y, wide) here[y] = multiplier - row->s * (row->logw[y] - row->logR[y]);
+    FOR(e, row->epochs) {
+        double weight = row->weights[e], tau = row->tau[e];
+        const double *logQ = row->logQ + e * wide, *powers = row->powers + e * wide;
+        if (roughly) FOR(y, wide) at_one[y] -= weight * (1.0 + tau * logQ[y] * (1.0 + 0.5 * tau * logQ[y]));
+        else FOR(y, wide) at_one[y] -= weight * quick_exp(tau * logQ[y]);
+        FOR(y, wide) here[y] -= weight * powers[y];
     }
+    FOR(y, wide) {
+        double w = row->reach[y];
+        row->fall[y] = w < 1.0 ? w * here[y] - row->seen[y] * row->logw[y] - at_one[y] : 0.0;
+    }
+}
+
+/* Whether no letter falls from w to 1, for sure. */
+static int rises_to_end(const Row *row, double multiplier) {
+    double large = fabs(multiplier);
+    int rises = 1;
+    fill_falls(row, multiplier, 1);
+    FOR(e, row->epochs) large += row->weights[e];
+    FOR(y, row->m) {
+        double added = large + row->s * fabs(row->logR[y]) - (row->s + row->seen[y]) * row->logw[y];
+        rises &= row->fall[y] < -SURELY * added;
+    }
+    return rises;
 }
 
 /* The allowance of all letters together, also where ψ is concave and so least at 1. Where ψ(1) is less than ψ(w), the
    difference is lost; or a larger λ lifts it by d, at the price of d in every slope. */
-static double beyond_convexity(const Row *row, const double *logw, double multiplier, double allowed) {
+static double beyond_convexity(const Row *row, double multiplier, double allowed) {
     double lift = 0.0, lost = 0.0, lifted = 0.0, *fall = row->fall;
-    fill_falls(row, logw, multiplier);
+    if (row->likely && row->m >= MANY && rises_to_end(row, multiplier)) return allowed;
+    fill_falls(row, multiplier, 0);
     FOR(y, row->m) if (fall[y] > 0.0) lost += fall[y], lift = larger(lift, fall[y] / (1.0 - row->reach[y]));
     if (lost == 0.0) return allowed;
     FOR(y, row->m) {
@@ -125,87 +167,120 @@ static double beyond_convexity(const Row *row, const double *logw, double multip
     return smaller(allowed + lost, lifted);
 }
 
-/* ψ, ψ', v ψ'' and how fast that falls with log v, of one letter at v. */
-typedef struct { double value, slope, bending, fall; } Letter;
+/* ψ, -ψ', v ψ'' and how fast that falls with log v, of the letters of a register, each at a v of its own. */
+typedef struct { double value[HELD], fall_rate[HELD], bending[HELD], straightening[HELD]; } Letters;
 
-static Letter letter(const Row *row, Size y, double logv, double multiplier) {
-    double v = quick_exp(logv), ratio = logv - row->logR[y], a = row->a[y], s = row->s;
-    Letter at = {v * (multiplier - s * ratio) - a * logv, multiplier - a / v - s * (ratio + 1.0), a / v - s, a / v};
-    const double *logQ = row->logQ + y * row->epochs;
-    double *restrict powers = row->terms;
-    FOR(e, row->epochs) powers[e] = row->weights[e] * quick_exp(row->tau[e] * (logQ[e] - logv));
+static void fill_letters(const Row *row, Size y, const double *logv, double multiplier, Letters *at) {
+    Size wide = filled(row->m);
+    double s = row->s, power[HELD], v[HELD];
+    FOR(l, HELD) v[l] = quick_exp(logv[l]);
+    Held ratio = AS_HELD(logv) - AS_HELD(row->logR + y), a = AS_HELD(row->seen + y), seen = a / AS_HELD(v);
+    Held value = AS_HELD(v) * (multiplier - s * ratio) - a * AS_HELD(logv);
+    Held slope = multiplier - seen - s * (ratio + 1.0), bending = seen - s, straightening = seen;
     FOR(e, row->epochs) {
-        double tau = row->tau[e], power = powers[e];
-        at.value -= v * power;
-        at.slope -= power * (1.0 - tau);
-        at.bending += power * (1.0 - tau) * tau;
-        at.fall += power * (1.0 - tau) * tau * tau;
+        double tau = row->tau[e];
+        const double *logQ = row->logQ + e * wide + y;
+        FOR(l, HELD) power[l] = row->weights[e] * quick_exp(tau * (logQ[l] - logv[l]));
+        Held unbound = AS_HELD(power) * (1.0 - tau), bound = unbound * tau;
+        value -= AS_HELD(v) * AS_HELD(power);
+        slope -= unbound;
+        bending += bound;
+        straightening += bound * tau;
     }
-    return at;
+    *(Held *)at->value = value, *(Held *)at->fall_rate = -slope;
+    *(Held *)at->bending = bending, *(Held *)at->straightening = straightening;
 }
 
-/* Whether ψ falls at v, or else is convex there. */
-static int goes_on(const Row *row, Size y, double logv, double multiplier, int falling) {
-    Letter at = letter(row, y, logv, multiplier);
-    return falling ? at.slope <= 0.0 : at.bending >= 0.0;
-}
-
-/* log v up to which ψ is convex, or falls, where it does not do so at `high`, which moves next to it: by halving.
+/* Of the letters of a register, log v up to which ψ is convex, or falls: in `low`, and next to it in `high`, where it does
+   not do so at first; by halving. What comes of those that are not `wanted` does not matter.
 
    There is one such place. Newton's method from `about`, for ψ' or log(v ψ'' + s), tells where; if it lies within NEAR of
    that, what is further away need not be looked at. */
-static double last_of(const Row *row, Size y, double multiplier, int falling, double about, double *high) {
+static void find_last(const Row *row, Size y, double multiplier, int falling, const int *wanted, double *about,
+                      double *restrict low, double *restrict high) {
+    double before[HELD], after[HELD], middle[HELD], s = row->s;
+    Letters at;
+    const double *goes_on = falling ? at.fall_rate : at.bending;  /* where it is 0 or more */
     FOR(i, GUESSES) {
-        Letter at = letter(row, y, about, multiplier);
-        if (falling) about -= at.slope / at.bending;
-        else about += quick_log(1.0 + at.bending / row->s) * (at.bending + row->s) / at.fall;
-    }
-    double low = LEAST_LOG, before = about - NEAR, after = about + NEAR;
-    if (!(before < *high && goes_on(row, y, before, multiplier, falling))) before = -BC_INFINITY;
-    if (!(after > about) || goes_on(row, y, after, multiplier, falling)) after = BC_INFINITY;
-    FOR(i, HALVINGS) {
-        double middle = 0.5 * (low + *high);
-        if (middle <= before || (middle < after && goes_on(row, y, middle, multiplier, falling))) low = middle;
-        else *high = middle;
-    }
-    return low;
-}
-
-/* A lower bound of ψ on (0, v] for the least v. */
-static double left_end(const Row *row, Size y, double multiplier) {
-    double value = -quick_exp(LEAST_LOG) * (fabs(multiplier) + row->s * (1.0 + fabs(row->logR[y])));
-    const double *logQ = row->logQ + y * row->epochs;
-    double *restrict powers = row->terms;
-    FOR(e, row->epochs) powers[e] = quick_exp(row->tau[e] * logQ[e] + (1.0 - row->tau[e]) * LEAST_LOG);
-    FOR(e, row->epochs) value -= row->weights[e] * powers[e];
-    return value;
-}
-
-/* The least value of ψ on (0, 1], from below, and about where it is: in `where`, which first is the row's v. */
-static double least_of_letter(const Row *row, Size y, double multiplier, double *where) {
-    Letter one = letter(row, y, 0.0, multiplier), start = letter(row, y, LEAST_LOG, multiplier);
-    double high = 0.0, end = one.bending >= 0.0 ? 0.0 : last_of(row, y, multiplier, 0, 0.0, &high);
-    double value = start.value, at = LEAST_LOG;
-    if (start.bending < 0.0 || start.slope > 0.0) {
-        value = smaller(value, left_end(row, y, multiplier));
-    } else {
-        Letter last = letter(row, y, end, multiplier);
-        value = last.value, at = high = end;
-        if (last.slope > 0.0) {
-            at = last_of(row, y, multiplier, 1, quick_log(smaller(*where, row->a[y] / multiplier)), &high);
-            Letter bottom = letter(row, y, at, multiplier);
-            value = bottom.value + bottom.slope * (quick_exp(high) - quick_exp(at));
+        fill_letters(row, y, about, multiplier, &at);
+        FOR(l, HELD) {
+            double missing = quick_log(1.0 + at.bending[l] / s) * (at.bending[l] + s) / at.straightening[l];
+            about[l] += falling ? at.fall_rate[l] / at.bending[l] : missing;
         }
     }
-    *where = value < one.value ? quick_exp(at) : 1.0;
-    return value < one.value ? value : one.value;
+    FOR(l, HELD) before[l] = about[l] - NEAR, after[l] = about[l] + NEAR, low[l] = LEAST_LOG;
+    fill_letters(row, y, before, multiplier, &at);
+    FOR(l, HELD) if (!(before[l] < high[l] && goes_on[l] >= 0.0)) before[l] = -BC_INFINITY;
+    fill_letters(row, y, after, multiplier, &at);
+    FOR(l, HELD) if (!(after[l] > about[l]) || goes_on[l] >= 0.0) after[l] = BC_INFINITY;
+    FOR(l, HELD) if (!wanted[l]) before[l] = BC_INFINITY;
+    FOR(i, HALVINGS) {
+        int64_t open = 0;
+        FOR(l, HELD) {
+            middle[l] = 0.5 * (low[l] + high[l]);
+            open |= (before[l] < middle[l]) & (middle[l] < after[l]);
+        }
+        if (open) fill_letters(row, y, middle, multiplier, &at);
+        FOR(l, HELD) {
+            int inside = (middle[l] <= before[l]) | ((middle[l] < after[l]) & (goes_on[l] >= 0.0));
+            low[l] = inside ? middle[l] : low[l];
+            high[l] = inside ? high[l] : middle[l];
+        }
+    }
+}
+
+/* A lower bound of ψ on (0, v] for the least v, of the letters of a register. */
+static void fill_left_ends(const Row *row, Size y, double multiplier, double *restrict value) {
+    Size wide = filled(row->m);
+    FOR(l, HELD) value[l] = -quick_exp(LEAST_LOG) * (fabs(multiplier) + row->s * (1.0 + fabs(row->logR[y + l])));
+    FOR(e, row->epochs) FOR(l, HELD) {
+        double tau = row->tau[e];
+        value[l] -= row->weights[e] * quick_exp(tau * row->logQ[e * wide + y + l] + (1.0 - tau) * LEAST_LOG);
+    }
+}
+
+/* The least value of ψ on (0, 1], from below, of every letter of a register, and about where it is: in row->reach, where
+   first the row's v is. */
+static void fill_least(const Row *row, Size y, double multiplier, double *least) {
+    double ones[HELD] = {0.0}, lows[HELD], high[HELD] = {0.0}, end[HELD], about[HELD] = {0.0}, at[HELD], ends[HELD];
+    int concave[HELD], falls[HELD], any = 0;
+    Letters one, start, last, bottom;
+    FOR(l, HELD) lows[l] = LEAST_LOG;
+    fill_letters(row, y, ones, multiplier, &one);
+    fill_letters(row, y, lows, multiplier, &start);
+    fill_left_ends(row, y, multiplier, ends);
+    FOR(l, HELD) any |= concave[l] = y + l < row->m && !(one.bending[l] >= 0.0);
+    if (any) find_last(row, y, multiplier, 0, concave, about, end, high);
+    FOR(l, HELD) if (!concave[l]) end[l] = 0.0;
+    fill_letters(row, y, end, multiplier, &last);
+    any = 0;
+    FOR(l, HELD) {
+        int rises = start.bending[l] < 0.0 || start.fall_rate[l] < 0.0;
+        least[l] = rises ? smaller(start.value[l], ends[l]) : last.value[l];
+        at[l] = rises ? LEAST_LOG : end[l];
+        any |= falls[l] = y + l < row->m && !rises && last.fall_rate[l] < 0.0;
+        high[l] = end[l];
+        about[l] = quick_log(smaller(row->reach[y + l], row->seen[y + l] / multiplier));
+    }
+    if (any) {
+        find_last(row, y, multiplier, 1, falls, about, lows, high);
+        fill_letters(row, y, lows, multiplier, &bottom);
+        FOR(l, HELD) if (falls[l]) {
+            least[l] = bottom.value[l] - bottom.fall_rate[l] * (quick_exp(high[l]) - quick_exp(lows[l]));
+            at[l] = lows[l];
+        }
+    }
+    FOR(l, HELD) {
+        row->reach[y + l] = least[l] < one.value[l] ? quick_exp(at[l]) : 1.0;
+        least[l] = least[l] < one.value[l] ? least[l] : one.value[l];
+    }
 }
 
 /* Of every letter its allowance, and what a step that keeps sum w = 1 is made of. */
-static inline void plan_step(Size m, double multiplier, double s, const double *restrict w, const double *restrict slopes,
-                             const double *restrict bends, double *restrict allowances, double *restrict changes,
-                             double *restrict shares) {
-    FOR(y, m) {
+static inline void plan_step(Size count, double multiplier, double s, const double *restrict w,
+                             const double *restrict slopes, const double *restrict bends, double *restrict allowances,
+                             double *restrict changes, double *restrict shares) {
+    FOR(y, count) {
         double h = stiffness(bends[y], s);
         allowances[y] = allowance(multiplier - slopes[y], bends[y], w[y], s);
         changes[y] = w[y] * slopes[y] / h;
@@ -213,43 +288,71 @@ static inline void plan_step(Size m, double multiplier, double s, const double *
     }
 }
 
-/* Step to where all slopes are about the target; whether any letter still changes. */
-static inline int take_step(Size m, double s, double target, const double *restrict slopes, const double *restrict bends,
-                            double *restrict changes, double *restrict logw) {
-    int moving = 0;
-    FOR(y, m) changes[y] = smaller(larger((slopes[y] - target) / stiffness(bends[y], s), LEAST_CHANGE), LARGEST_CHANGE);
-    FOR(y, m) logw[y] = larger(logw[y] + quick_log(1.0 + changes[y]), LEAST_LOG);
-    FOR(y, m) moving |= fabs(changes[y]) >= STILL;
-    return moving;
+/* Step to where all slopes are about the target. */
+static inline void take_step(Size count, double s, double target, const double *restrict slopes,
+                             const double *restrict bends, double *restrict changes, double *restrict logw) {
+    FOR(y, count) {
+        changes[y] = smaller(larger((slopes[y] - target) / stiffness(bends[y], s), LEAST_CHANGE), LARGEST_CHANGE);
+        logw[y] = larger(logw[y] + quick_log(1.0 + changes[y]), LEAST_LOG);
+    }
 }
 
-/* An upper bound of max_w f(w), within `tolerance` of it where that can be shown; `logw` moves to the maximiser. Steps
-   are Newton's for every letter by itself, with λ such that the changes sum to 0; where they show nothing, the least
-   value of every letter is found by halving: slow, and always right. row->reach is left at the v at which ψ is least:
-   the derivative of the bound in log R_y is -s reach_y. */
-static double row_bound(const Row *row, double *restrict logw, double tolerance) {
+/* Begin at the row from which a search starts. */
+static void begin_row_search(const Row *row) {
     Size m = row->m;
-    double multiplier, s = row->s, *slopes = row->slope, *bends = row->bend, *changes = row->change, senses = s;
-    FOR(y, m) senses += row->a[y];
+    double senses = row->s;
+    FOR(y, m) senses += row->seen[y];
     FOR(e, row->epochs) senses += row->N[e];
-    FOR(y, m) changes[y] = quick_log(0.1 * row->a[y] / senses + FIRST_PROBABILITY);
-    FOR(y, m)  /* a row from earlier counts may have next to nothing where something was counted since */
-        if (logw[y] < LOG_OF_A_TENTH) logw[y] = larger(logw[y], changes[y]);
-    FOR(i, ROW_STEPS) {
-        multiplier = normalised(row, logw);
-        fill_slopes(row, logw);
-        plan_step(m, multiplier, s, row->reach, slopes, bends, row->fall, changes, row->share);
+    FOR(y, filled(m)) {  /* a row from earlier counts may have next to nothing where something was counted since */
+        double least = quick_log(0.1 * row->seen[y] / senses + FIRST_PROBABILITY), logw = row->logw[y];
+        row->logw[y] = logw < LOG_OF_A_TENTH ? larger(logw, least) : logw;
+    }
+}
+
+/* The bound for the row as it is: from the least value of every letter, found by halving. */
+static double bound_by_halving(const Row *row) {
+    double multiplier = normalised(row), bound = multiplier, least[HELD];
+    FOR(e, row->epochs) bound += row->N[e] > 0.0 ? row->N[e] * (quick_log(row->N[e] / row->weights[e]) - 1.0) : 0.0;
+    for (Size y = 0; y < row->m; y += HELD) {
+        fill_least(row, y, multiplier, least);
+        for (Size l = 0; l < HELD && y + l < row->m; l++) bound -= least[l];
+    }
+    return bound;
+}
+
+/* `row_bound` of a row that was taken in. */
+static double searched(const Row *row, double tolerance) {
+    Size m = row->m, wide = filled(m);
+    double s = row->s, *slopes = row->slope, *bends = row->bend, *changes = row->change;
+    for (int i = 0, moving = 1; i < ROW_STEPS && moving; i++) {
+        double multiplier = normalised(row);
+        fill_slopes(row);
+        plan_step(wide, multiplier, s, row->reach, slopes, bends, row->fall, changes, row->share);
         double allowed = sum(row->fall, m);
         if (allowed <= tolerance) {
-            double value = value_there(row, logw), beyond = beyond_convexity(row, logw, multiplier, allowed);
+            double value = value_there(row), beyond = beyond_convexity(row, multiplier, allowed);
             if (beyond < BC_INFINITY) return value + beyond;
             break;
         }
-        if (!take_step(m, s, sum(changes, m) / sum(row->share, m), slopes, bends, changes, logw)) break;
+        take_step(wide, s, sum(changes, m) / sum(row->share, m), slopes, bends, changes, row->logw);
+        moving = 0;
+        FOR(y, m) moving |= fabs(changes[y]) >= STILL;
     }
-    multiplier = normalised(row, logw);
-    double bound = multiplier;
-    FOR(e, row->epochs) bound += row->N[e] > 0.0 ? row->N[e] * (quick_log(row->N[e] / row->weights[e]) - 1.0) : 0.0;
-    FOR(y, m) bound -= least_of_letter(row, y, multiplier, row->reach + y);
+    return bound_by_halving(row);
+}
+
+/* An upper bound of max_w f(w) for the counts a and output R, within `tolerance` of it where that can be shown; `logw`
+   moves to the maximiser. Steps are Newton's for every letter by itself, with λ such that the changes sum to 0; where
+   they show nothing, the least value of every letter is found by halving: slow, and always right. row->reach is left at
+   the v at which ψ is least: the derivative of the bound in log R_y is -s reach_y. */
+static double row_bound(Row *row, const double *a, const double *logR, double *logw, double tolerance) {
+    fill_up(a, row->seen, row->m);
+    fill_up(logR, row->logR, row->m);
+    fill_up(logw, row->logw, row->m);
+    begin_row_search(row);
+    row->likely = 1;
+    FOR(i, row->epochs * filled(row->m)) row->likely &= (row->logQ[i] > UNLIKELY) & (row->logQ[i] <= 0.0);
+    double bound = searched(row, tolerance);
+    copy(row->logw, logw, row->m);
     return bound;
 }
