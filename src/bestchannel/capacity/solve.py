@@ -348,4 +348,4 @@ def _solve_one(
     return Capacity(*tolerance.bracket_of_one(point.low, point.high, ceiling, rounding), point.P, point.Q)
 
 
-capacities(np.ones((1, 1, 1)))  # what the first call of all pays for is paid on import
+capacities(np.full((9, 2, 2), 0.5))  # what the first call of all pays for is paid on import, by as many lanes
