@@ -14,6 +14,7 @@ import pytest
 from bestchannel import BestChannelError, InputError, runs
 from bestchannel.errors import MissingFileError
 from bestchannel.runs import store
+from bestchannel.runs.settings import Replay
 from tests.runs.steady import RIGHT, WRONG, Steady
 
 
@@ -329,3 +330,9 @@ def test_answer_that_is_on_disk_is_told_though_the_log_of_sqlite_cannot_be_put_i
             run.tell(number, {0: RIGHT, 1: WRONG})
         assert run.ask().number == 4
     assert len(runs.view(lab).outcome().audit.steps) == 3
+
+
+def test_name_that_no_file_can_have_is_refused_in_a_sentence():
+    replay = Replay([Path("a" * 5000)])
+    with pytest.raises(InputError, match="the file cannot be read"):
+        replay.record(Path("run.db"))

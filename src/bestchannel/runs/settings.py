@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from msgspec import convert, to_builtins
@@ -259,13 +260,13 @@ def _replay(stored: Mapping[str, Any], folder: Path) -> Replay:
 
 def _sha256(path: Path) -> str:
     """The hash of a file: not of a pipe or a device, which may never end and does not give its content twice."""
-    if str(path) == "-" or (path.exists() and not path.is_file()):
-        wanted = "a run reads its recording again when it goes on, so that this must be a file"
-        raise InputError(f"{path}: {wanted}; it is a folder, a pipe or a device (write what it gives into a file)")
-    if not path.exists():
-        raise MissingFileError(f"{path}: there is no such file")
     try:
+        if str(path) == "-" or not S_ISREG(path.stat().st_mode):
+            wanted = "a run reads its recording again when it goes on, so that this must be a file"
+            raise InputError(f"{path}: {wanted}; it is a folder, a pipe or a device (write what it gives into a file)")
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise MissingFileError(f"{path}: there is no such file") from None
     except OSError as error:
         raise InputError(f"{path}: the file cannot be read ({error})") from None
