@@ -333,6 +333,6 @@ def test_answer_that_is_on_disk_is_told_though_the_log_of_sqlite_cannot_be_put_i
 
 
 def test_name_that_no_file_can_have_is_refused_in_a_sentence():
-    replay = Replay([Path("a" * 5000)])
+    replay = Replay([Path("a" * 5000)], None, None)
     with pytest.raises(InputError, match="the file cannot be read"):
         replay.record(Path("run.db"))
