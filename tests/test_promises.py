@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bestchannel as bc
 from bestchannel.policies.transcript import as_document
-from bestchannel.promises import confidence, criterion
+from bestchannel.promises import confidence, criterion, in_words
 from bestchannel.report.page import page
 from bestchannel.verification import verify
 from tests.journeys.command import result_of
@@ -95,3 +95,9 @@ def test_the_report_reads_a_conditional_guarantee_as_a_sentence(trials):
     recording = bc.Recording.from_file(trials)
     source = page(bc.identify(recording, bc.Adaptive(recording.alphabets, delta=0.05)))
     assert "at least 0.95. Proof: bestchannel explain adaptive. Only the outputs that occur are supposed" in source
+
+
+def test_what_is_calibrated_is_not_called_a_proof():
+    guarantee = bc.Adaptive([(2, 2)] * 2, delta=0.05, threshold="calibrated").guarantee
+    assert "Proof" not in in_words(guarantee)
+    assert in_words(guarantee).endswith("This is calibrated by simulation, not proved.")

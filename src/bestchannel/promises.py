@@ -131,6 +131,8 @@ def in_words(guarantee: str, between: str = " ") -> str:
 
     >>> in_words("the channel is the best [bestchannel explain adaptive], for bins")
     'The channel is the best, for bins. Proof: bestchannel explain adaptive.'
+    >>> in_words("the channel is the best [calibrated by simulation, not proved]")
+    'The channel is the best. This is calibrated by simulation, not proved.'
     """
     promised, _, rest = guarantee.removesuffix(f", {OBSERVED}").partition(" [")
     proof, _, conditions = rest.partition("]")
@@ -140,7 +142,7 @@ def in_words(guarantee: str, between: str = " ") -> str:
         promised = promised[0].upper() + promised[1:]
     sentences = [f"{promised}{conditions}."]
     if proof:
-        sentences.append(f"Proof: {proof}.")
+        sentences.append(f"This is {proof}." if proof.endswith("not proved") else f"Proof: {proof}.")
     if guarantee.endswith(OBSERVED):
         sentences.append(SEEN_ONLY)
     return between.join(sentences)

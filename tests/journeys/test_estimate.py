@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -209,3 +210,13 @@ def test_the_answer_of_another_question_comes_first_and_json_has_its_keys(tmp_pa
     found = json.loads(bestchannel("estimate", counts, "--within", "0.9", "--json").stdout)
     assert found["brackets"] == {c["name"]: {"lower": c["lower"], "upper": c["upper"]} for c in found["channels"]}
     assert found["question"] == {"kind": "within", "width": 0.9, "relative": False}
+
+
+def test_one_pair_is_settled_and_several_are(tmp_path):
+    table = [[900, 100], [100, 900]]
+    for names, words in (("ab", "of 1 pair is settled"), ("abc", "of 3 pairs are settled")):
+        (tmp_path / "counts.json").write_text(json.dumps({"channels": dict.fromkeys(names, table)}))
+        assert words in bestchannel("estimate", tmp_path / "counts.json", "--rank").stdout
+        bestchannel("report", tmp_path / "counts.json", "--rank", "-o", tmp_path / "r.html")
+        number, verb = words.split(" ", 2)[1], words.split(" ")[-2]
+        assert re.search(rf"of {number} pairs? of channels {verb} settled", (tmp_path / "r.html").read_text())

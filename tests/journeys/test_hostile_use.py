@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from bestchannel.cli import app
 from bestchannel.runs.history import History
-from tests.journeys.command import process_of
+from tests.journeys.command import bestchannel, process_of
 
 CHANNELS = {"good": [[0.95, 0.05], [0.05, 0.95]], "bad": [[0.7, 0.3], [0.3, 0.7]]}
 ESCAPE = "\x1b[31m"
@@ -220,3 +220,9 @@ def test_want_of_memory_is_one_sentence_and_exit_code_1(monkeypatch):
     result = answered("capacity", "links.json")
     assert result.exit_code == 1
     assert "this requires more memory than there is (Unable to allocate 32.0 GiB)" in result.stderr
+
+
+def test_a_log_level_that_is_none_is_refused_in_a_sentence(tmp_path):
+    refused = bestchannel("serve", tmp_path / "runs", "--log-level", "loud")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "--log-level must be one of debug, info, warning, error; it is 'loud'" in refused.stderr

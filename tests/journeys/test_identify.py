@@ -162,3 +162,10 @@ def test_trials_that_all_channels_answered_are_replayed_as_shots(tmp_path):
     code, result = result_of("identify", "--replay", path, "--policy", "joint")
     assert (code, result["best"], result["decided"]) == (0, "good", True)
     assert result["senses"] <= 2000
+
+
+@pytest.mark.parametrize("policy", ["naive", "median", "best-chan-id", "joint"])
+def test_a_question_that_a_policy_does_not_answer_is_refused_by_its_option(policy):
+    asked = bestchannel("identify", "--simulate", "bsc:0.1", "--simulate", "bsc:0.3", "--policy", policy, "--top", 1)
+    assert asked.returncode == 1
+    assert "answers no other question; leave out --top, or choose the policy adaptive" in asked.stderr

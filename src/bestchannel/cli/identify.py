@@ -81,6 +81,11 @@ class ChosenPolicy:
         letters = {str(labels.key): labels.inputs for labels in parties}
         more = {**self.settings, **options.parse_costs(self.cost, letters)}
         if (question := asked.of(list(letters))) is not None:
+            if self.name in POLICIES and "question" not in POLICIES[self.name].option_names():
+                raise InputError(
+                    f"the policy {self.name} finds the best channel and answers no other question; leave out"
+                    f" --{question['kind']}, or choose the policy adaptive"
+                )
             more["question"] = question
         return policies.make_policy(self.name, [labels.alphabet for labels in parties], delta=self.delta, **more)
 

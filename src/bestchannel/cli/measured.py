@@ -265,8 +265,8 @@ def _show(result: Estimate, together: bool = False, warnings: Sequence[str] = ()
         terminal.say(f"not proved, by the approximate intervals: {words}")
     terminal.say(*([_about_together(result)] if together else _why_decided(result)))
     if result.order:
-        pairs = several(result.order.pairs, "pair")
-        terminal.say(f"order: {len(result.order.settled):,} of {pairs} are settled, all at once")
+        pairs, are = several(result.order.pairs, "pair"), "is" if result.order.pairs == 1 else "are"
+        terminal.say(f"order: {len(result.order.settled):,} of {pairs} {are} settled, all at once")
     terminal.say(*terminal.fewer_warnings(warnings), *_about_bins(result))
     terminal.say(*in_words(result.guarantee, between="\n").splitlines())
 

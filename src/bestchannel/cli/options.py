@@ -198,7 +198,7 @@ def parse_rates(texts: Sequence[str], names: Sequence[str]) -> dict[str, float]:
         value: float | str = number
         with suppress(ValueError):
             value = float(number)
-        rates[name] = number_in(value, f"--rate {text}, in symbols per second", low=0.0, high=1e18)
+        rates[name] = number_in(value, f"--rate {text} (symbols per second)", low=0.0, high=1e18)
     missing = [name for name in names if name not in rates and "" not in rates]
     if missing:
         raise InputError(f"every channel requires a rate; {missing[0]!r} has none: add --rate {missing[0]}=1e6")

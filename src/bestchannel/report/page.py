@@ -262,10 +262,11 @@ def order(summary: Summary) -> Html:
         return NOTHING
     proved = summary.estimate.order
     shown, rest, k = proved.ranks[:OPEN_ROWS], proved.ranks[OPEN_ROWS:], len(proved.ranks)
+    settled = f"{several(proved.pairs, 'pair')} of channels {'is' if proved.pairs == 1 else 'are'} settled"
     return section(
         "Order",
-        f"{len(proved.settled)} of {several(proved.pairs, 'pair')} of channels are settled: with probability at least"
-        f" {confidence(summary.result.delta)} all of them at once. 1 is the best place.",
+        f"{len(proved.settled)} of {settled}: with probability at least {confidence(summary.result.delta)} all of them"
+        " at once. 1 is the best place.",
         order_figure(shown, k, "The places that channels can have"),
         _more(rest, lambda ranks: order_figure(ranks, k, "The places of the other channels")),
     )
