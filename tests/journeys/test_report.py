@@ -1,6 +1,7 @@
 """`bestchannel report` as people use it: from a result or a run to a file that a browser opens."""
 
 import hashlib
+import html
 import json
 import random
 import re
@@ -268,3 +269,35 @@ def test_verify_says_that_an_estimate_is_no_record(tmp_path):
     refused = bestchannel("verify", tmp_path / "estimate.json")
     assert refused.returncode == 1
     assert "this is an estimate" in refused.stderr
+
+
+ROWS = "channel,x,y,count\na,0,0,990\na,0,1,10\na,1,0,10\na,1,1,990\nb,0,0,600\nb,0,1,400\nb,1,0,400\nb,1,1,600\n"
+ASKED_OF_COUNTS = (
+    "", "--above 0.5 --tolerance 0.1", "--top 1 --epsilon 0.1", "--order", "--within 5%", "--rank --delta 0.01",
+    "--above 1e5 --rate a=1e6 --rate b=2e5", "--outputs 0,1,2", "--transpose --design adaptive", "--input-distribution 0.3,0.7",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("options", ASKED_OF_COUNTS)
+def test_the_command_on_a_report_of_counts_asks_the_same_again(options, tmp_path):
+    (tmp_path / "counts.csv").write_text(ROWS)
+    bestchannel("report", "counts.csv", *options.split(), cwd=tmp_path)
+    command = re.search(r"<pre[^>]*><code>bestchannel ([^<]*)", (tmp_path / "report.html").read_text())[1]
+    again = bestchannel(*shlex.split(html.unescape(command)), "--json", cwd=tmp_path)
+    assert again.stdout == bestchannel("estimate", "counts.csv", *options.split(), "--json", cwd=tmp_path).stdout
+
+
+def test_the_command_on_a_report_of_several_files_names_each(tmp_path):
+    for name in ("a b.csv", "c.csv"):
+        (tmp_path / name).write_text("9,1\n2,8\n")
+    bestchannel("report", "a b.csv", "c.csv", cwd=tmp_path)
+    assert "estimate 'a b.csv' --delta 0.05 c.csv" in html.unescape((tmp_path / "report.html").read_text())
+
+
+def test_the_command_on_a_report_of_an_identification_asks_its_question_and_names_no_file_that_is_none(tmp_path):
+    simulated = ["--simulate", "bsc:0.05", "--simulate", "bsc:0.3", "--above", "0.5", "--tolerance", "0.1"]
+    (tmp_path / "result.json").write_text(bestchannel("identify", *simulated, "--json").stdout)
+    bestchannel("report", "result.json", cwd=tmp_path)
+    text = (tmp_path / "report.html").read_text()
+    assert "bestchannel identify --simulate CHANNELS --policy adaptive" in text
+    assert "--above 0.5 --tolerance 0.1" in text

@@ -24,6 +24,8 @@ from bestchannel.json_text import json_of
 from bestchannel.promises import in_words, several
 from bestchannel.questions import Order
 
+BEYOND_A_RESULT = ("groups", "combine", "no_checks")  # what was said of judging that an estimate does not hold
+
 
 @dataclass(frozen=True)
 class Judging:
@@ -77,15 +79,10 @@ class Judging:
                     raise InputError("--combine needs trials that all channels answered; write --design joint")
                 counts = combined(counts, [name.strip() for name in self.combine.split(",")])
             names = [str(c.key) for c in counts.alphabets] if isinstance(counts, JointTrials) else list(counts)
+            plain = {name: value for name, value in options.given(self).items() if name in ("delta", "epsilon", "rank")}
             P = options.parse_distribution(self.input_distribution)
-            said: dict[str, Any] = {
-                "delta": self.delta,
-                "epsilon": self.epsilon,
-                "design": design,
-                "rank": self.rank or None,
-            }
-            said |= {"rank": self.rank or None, "question": asked.of(names), "input_distribution": P}
-            wanted = {**stated, **{key: value for key, value in said.items() if value is not None}}
+            parsed = {"design": design and design.value, "question": asked.of(names), "input_distribution": P}
+            wanted = {**stated, **plain, **{name: value for name, value in parsed.items() if value is not None}}
             with terminal.progress("estimate") as progress:
                 result = estimated(counts, **wanted, checks=not self.no_checks, progress=progress)
         return result, held.warnings if held and not self.no_checks else _warnings(result)
@@ -157,7 +154,7 @@ def report(
             note=about.note if note is None else note,
             report=output.name,
             drawn=datetime.now(UTC),
-            data=about.data or names,
+            data=about.data if isinstance(held, Record) else files[0].name,
             more=about.more or (("drawn from", names),),
         )
         refuse_wishes(about.title, about.note, None)
@@ -168,7 +165,9 @@ def report(
             result = from_document(held.document)
         else:
             result, warnings = judging.estimate(files, held, asked, reading)
-            about = replace(about, source="counts", warnings=tuple(warnings))
+            further = {name: value for name, value in options.given(judging).items() if name in BEYOND_A_RESULT}
+            words = (*(path.name for path in files[1:]), *options.as_words({**options.given(reading), **further}))
+            about = replace(about, source="counts", warnings=tuple(warnings), words=words)
         with terminal.progress("drawing the report"):
             data = page(result, origin=about).encode()
     with errors_naming(output):

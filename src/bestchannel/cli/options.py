@@ -92,6 +92,12 @@ def as_typed(names: Iterable[str]) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name in names]
 
 
+def as_words(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Options with their values as a command has them."""
+    pairs = zip(as_typed(options), options.values(), strict=True)
+    return tuple(name if value is True else f"{name}={value}" for name, value in pairs)
+
+
 def refuse_for_result(*options: Any) -> None:
     """Refuse options that say how counts are to be read or judged: the file has a result."""
     if names := as_typed(chain.from_iterable(map(given, options))):

@@ -319,7 +319,7 @@ def _of_source(document: Mapping[str, Any]) -> Provenance:
     from bestchannel.report.provenance import Provenance, warnings_in
 
     source = document["source"] if isinstance(document.get("source"), Mapping) else {}
-    kind, path, seed = str(source.get("kind", "")), str(source.get("path", "")), source.get("seed")
+    kind, path, seed = str(source.get("kind", "")), str(source.get("path") or ""), source.get("seed")
     known = seed if type(seed) is int and 0 <= seed < 10**40 else None
     return Provenance(source=kind, data=path, seed=known, warnings=warnings_in(document.get("checks")))
 

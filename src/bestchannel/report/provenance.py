@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bestchannel.policies.catalogue import POLICIES
+from bestchannel.promises import exact
+from bestchannel.questions import Above, AnyQuestion, Order, Top, Within
 from bestchannel.report.summary import Summary
 from bestchannel.runs import Run
 
@@ -31,7 +33,8 @@ class Provenance:
 
     `source` is who answered (simulation, recording, laboratory, sensor, counts); `data` the file of channels, trials or
     counts; `run` the file of the run; `report` the file that is written; `more` are (word, value) to list, and
-    `warnings` what speaks against the data being as supposed.
+    `warnings` what speaks against the data being as supposed. `words` are further files, and options of the
+    command, that the result does not tell.
     """
 
     title: str = ""
@@ -47,6 +50,7 @@ class Provenance:
     amended: tuple[int, ...] = ()
     more: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def duration(self) -> timedelta | None:
@@ -62,17 +66,18 @@ class Provenance:
         words += ["--policy", summary.policy] if summary.policy else []
         words += ["--delta", f"{summary.result.delta:g}"]
         words += ["--epsilon", f"{summary.result.epsilon:g}"] if summary.result.epsilon else []
+        words += asking(summary.question, summary.names)
         for name, value in summary.options.items():
             if name in FLAGS:
                 plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 words += [f"--{name.replace('_', '-')}", plain]
-            else:
+            elif name != "question":
                 words += ["--policy-option", f"{name}={json.dumps(value)}"]
         if summary.estimate is not None:
             words += [] if summary.estimate.design == "fixed" else ["--design", summary.estimate.design]
             words += ["--rank"] if summary.estimate.order else []
         words += [] if self.seed is None else ["--seed", str(self.seed)]
-        return shlex.join(words)
+        return shlex.join([*words, *self.words])
 
     def check(self, summary: Summary, *, has_record: bool) -> str:
         """The command that checks the record again, where there is something to check and a file that holds it."""
@@ -80,6 +85,28 @@ class Provenance:
             return ""
         holder = self.run or (self.report if has_record else "") or "RESULT.json"
         return shlex.join(["bestchannel", "verify", holder])
+
+
+def asking(question: AnyQuestion | None, names: Sequence[str]) -> list[str]:
+    """The options of the command line that ask the question about channels of these names.
+
+    >>> from bestchannel import Above, Within
+    >>> asking(Above(0.5, tolerance=0.1), ["a"]), asking(Within(0.05, relative=True), ["a"])
+    (['--above', '0.5', '--tolerance', '0.1'], ['--within', '5%'])
+    """
+    match question:
+        case Above():
+            words = ["--above", exact(question.level)]
+            words += ["--tolerance", exact(question.tolerance)] if question.tolerance else []
+            rates = zip(names, question.rates or (), strict=False)
+            return words + [word for name, rate in rates for word in ("--rate", f"{name}={exact(rate)}")]
+        case Within():
+            return ["--within", f"{100.0 * question.width:g}%" if question.relative else exact(question.width)]
+        case Top():
+            return ["--top", str(question.m)]
+        case Order():
+            return ["--order"]
+    return []
 
 
 def origin_of(run: Run, path: Path) -> Provenance:
