@@ -97,7 +97,7 @@ def with_counts(table):
         (changed(best="nobody"), "none of its channels"),
         (changed(candidates=["nobody"]), "none of its channels"),
         (with_counts([[1, 2, 3]]), "2 x 2 counts"),
-        (with_counts([[1, -2], [1, 1]]), "2 x 2 counts"),
+        (with_counts([[1, -2], [1, 1]]), "Expected `int` >= 0"),
         (with_counts([[1, 2], [1, 1]]), "contradicts itself"),
     ],
 )
