@@ -32,7 +32,7 @@ typedef struct {
     double *seen, *logR, *logw;                          /* [y] a, log R and log w */
     const double *N, *tau, *logQ;                        /* [e], [e], [e, y] */
     double s;
-    int likely;  /* whether no log Q is below `UNLIKELY`, nor above 0 */
+    int64_t likely;  /* whether no log Q is below `UNLIKELY`, nor above 0 */
 } Row;
 
 /* How many letters fill whole vectors. */
@@ -350,8 +350,9 @@ static double row_bound(Row *row, const double *a, const double *logR, double *l
     fill_up(logR, row->logR, row->m);
     fill_up(logw, row->logw, row->m);
     begin_row_search(row);
-    row->likely = 1;
-    FOR(i, row->epochs * filled(row->m)) row->likely &= (row->logQ[i] > UNLIKELY) & (row->logQ[i] <= 0.0);
+    int64_t likely = 1;
+    FOR(i, row->epochs * filled(row->m)) likely &= (row->logQ[i] > UNLIKELY) & (row->logQ[i] <= 0.0);
+    row->likely = likely;
     double bound = searched(row, tolerance);
     copy(row->logw, logw, row->m);
     return bound;
