@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
-import msgspec
 import typer
 
 from bestchannel.display import on_one_line, text_table
@@ -83,7 +82,9 @@ def answer(
 
 def print_json(result: Any) -> None:
     """The result as JSON: arrays are lists, dataclasses and structs objects, and what is infinite or NaN is null."""
-    plain = msgspec.json.decode(msgspec.json.encode(result, enc_hook=lambda array: array.tolist()))
+    from msgspec.json import decode, encode  # deferred: --help does without
+
+    plain = decode(encode(result, enc_hook=lambda array: array.tolist()))
     is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
     print(json.dumps(plain, ensure_ascii=not is_utf8))
 
