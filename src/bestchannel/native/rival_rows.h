@@ -49,8 +49,7 @@ static Row row_room(Space *space, Size epochs, Size m) {
 
 /* target = source, filled up. */
 static inline void fill_up(const double *source, double *restrict target, Size m) {
-    copy(source, target, m);
-    for (Size y = m; y < filled(m); y++) target[y] = 0.0;
+    FOR(y, filled(m)) target[y] = y < m ? source[y] : 0.0;  /* in whole vectors, as it is read */
 }
 
 /* λ = sum_y w_y f'_y; fills powers, z, weights and reach = w, which is scaled to sum to 1. */
