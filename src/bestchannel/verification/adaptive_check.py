@@ -40,7 +40,6 @@ STATED = 0.01  # nats by which the evidence that a record states may exceed what
 class Account:
     """One e-process: bets with one channel under, and one number of restarts."""
 
-    since: int  # the request with which they began, for whoever proposes covers
     latest: int = 0  # the last request
     sensed: list[Sensed] = field(default_factory=list)  # of the channel that is under, request by request
     paid: float = 0.0
@@ -76,7 +75,7 @@ class Books:
     def settle(self, bettor: Bettor, bet: Wager, step: Step, name: str) -> None:
         """Book what a bet has brought to who made it."""
         accounts = bettor.starts.setdefault(bet.restarts, {})
-        account = accounts[bet.under] = accounts.pop(bet.under, Account(bet.since))
+        account = accounts[bet.under] = accounts.pop(bet.under, Account())
         self.book(account, bet, step, name)
 
     def book(self, account: Account, bet: Wager, step: Step, name: str) -> None:
@@ -104,7 +103,7 @@ class Books:
         bets = record.alphabets[under], account.sensed, account.weight
         most = kind._loss_of(*bets, record.fixed_input) if needed is None else needed
         number = list(record.alphabets).index(under)
-        own = () if policy is None else policy._covers(number, account.since, most)
+        own = () if policy is None else policy._covers(number, account.weight, most)
         covers = chain(own, kind._covers_of(*bets, record.fixed_input, most))
         return -rival_check.proved(Rows.of(*bets), record.fixed_input, covers, -most)
 

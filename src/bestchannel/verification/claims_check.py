@@ -299,7 +299,7 @@ def _check_ends(books: Books, question: Within, steps: Steps) -> bool:
     require(brackets.keys() == record.alphabets.keys(), "brackets must say something of every channel")
     nats = math.log(2.0 / -math.expm1(math.log1p(-record.delta) / len(brackets)))
     accounts: dict[Pair, Account] = {
-        pair: Account(0) for channel in brackets for pair in ((channel, None), (None, channel))
+        pair: Account() for channel in brackets for pair in ((channel, None), (None, channel))
     }
     lower, times = dict.fromkeys(brackets, 0.0), {channel: list[tuple[int, float]]() for channel in brackets}
     for step, stakes in steps:

@@ -328,16 +328,22 @@ class Adaptive(Policy):
 
     _covers_of, _loss_of = staticmethod(covers_of), staticmethod(loss_of)
 
-    def _covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
-        """What may show, to who checks it, that the bets against a rival since a request lost at most so many nats.
+    def _covers(self, rival: int, weight: float, most: float) -> Iterator[Cover]:
+        """What may show, to who checks it, that the bets of this weight against a rival lost at most so many nats.
 
         These are nats lost on the rival's own senses.
         """
-        if (state := self.state) is None:
+        state, script = self.state, self._script_of_question
+        if script is not None:
+            counts, accounts = script.counts, [*script.accounts[rival].values()]
+        elif state is not None:
+            past = [bets.account for bets in state.abandoned if bets.rival == rival]
+            counts, accounts = state.counts, [*past, state.bets[rival]]
+        else:
             return
-        look = view_of([rival], state.counts, self.functional, self._costs).of(rival)
-        for account in [*(bets.account for bets in state.abandoned if bets.rival == rival), state.bets[rival]]:
-            if account.since == since and account.requests:
+        look = view_of([rival], counts, self.functional, self._costs).of(rival)
+        for account in accounts:
+            if account.weight == weight and account.requests:
                 yield from account.covers(look.rows, look.inputs, most, self._input_is_fixed)
 
     def _normal_evidence(self, state: State, view: View) -> dict[int, float]:

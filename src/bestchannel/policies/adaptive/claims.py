@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 FIRST_SHARE, HOPELESS = 0.9, -4.0
 """The part of what is left that bets begin with, at first and after each loss of more than so many nats."""
+
+SPARE = 0.05
+"""Nats that a stated margin or end leaves to who checks it, by bounds that are less close at some places."""
 
 NO_LEADER = np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0)
 """A level, whose value is known."""
@@ -115,11 +119,11 @@ class Bettor:
         return account.proved_evidence(look.rows, look.inputs, fixed_input) + self.margin * account.weight
 
     def margin_shown(self, under: int, wealth: float, view: View, fixed_input: bool) -> float:
-        """The least margin, no smaller than the present one, with which the bets would have so much, proved."""
+        """The least margin, no smaller than the present one, with which the bets have a little more than so much."""
         account = self.accounts.get(under)
         if account is None or not account.weight > 0.0:
             return math.inf
-        missing = self.demanded(wealth) - self._proved(under, account, view, fixed_input)
+        missing = self.demanded(wealth) - self._proved(under, account, view, fixed_input) + SPARE
         return self.margin + max(missing, 0.0) / account.weight
 
     def start_anew(self, view: View, fixed_input: bool) -> None:
@@ -195,6 +199,7 @@ class QuestionScript(ABC):
     def __init__(self, policy: Adaptive) -> None:
         self.policy, self.stakes = policy, WagersMade([])
         self.counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in policy.alphabets]
+        self.accounts = defaultdict[int, dict[int, RivalAccount]](dict)  # all with bets on the senses of a channel
 
     @abstractmethod
     def answered(self, view: View | None) -> bool:
@@ -253,6 +258,8 @@ class QuestionScript(ABC):
         """Book what bets have brought, and add the answer to what is known."""
         for wager in self.stakes.wagers:
             wager.settle(counts)
+            if wager.claim.under is not None:
+                self.accounts[wager.claim.under][id(wager.account)] = wager.account
         for channel, table in counts.items():
             self.counts[channel] = self.counts[channel] + table
 

@@ -15,7 +15,7 @@ from bestchannel.arrays import Floats
 from bestchannel.evidence.bets import RivalAccount, leader_bets, rival_tilts
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.bets import largest_weight
-from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager
+from bestchannel.policies.adaptive.claims import SPARE, Claim, QuestionScript, Wager
 from bestchannel.policies.adaptive.sampling import whole
 from bestchannel.policies.adaptive.state import View
 from bestchannel.policies.policy import Counts, Senses
@@ -31,7 +31,6 @@ SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5  # of a channel's senses by one requ
 FEWEST = 8.0  # senses of a request, at least
 NEAR = (0.85, 0.92, 1.08, 1.15)  # of the weight of all bets, tried as S of the upper end where the ends are near
 SMALLER = (0.5, 0.25, 0.125, 0.0625, 0.03125)  # tried as long as the end falls: too large a weight loses too much
-SPARE = 0.05  # nats that the upper end leaves to who checks it, by bounds that are less close at some places
 MARGIN = 1.05  # of the senses that are planned for
 
 
