@@ -334,11 +334,12 @@ class Adaptive(Policy):
         These are nats lost on the rival's own senses.
         """
         state, script = self.state, self._script_of_question
+        accounts: list[Any]
         if script is not None:
             counts, accounts = script.counts, [*script.accounts[rival].values()]
         elif state is not None:
-            past = [bets.account for bets in state.abandoned if bets.rival == rival]
-            counts, accounts = state.counts, [*past, state.bets[rival]]
+            accounts = [*(bets.account for bets in state.abandoned if bets.rival == rival), state.bets[rival]]
+            counts = state.counts
         else:
             return
         look = view_of([rival], counts, self.functional, self._costs).of(rival)
