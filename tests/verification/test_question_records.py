@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pytest
@@ -105,6 +106,26 @@ def test_a_question_that_cannot_be_asked_proves_nothing():
     said |= {"question": {"kind": "top", "m": 9}, "top": [], "out": ["a"], "decided": False}
     with pytest.raises(NotValidError, match="cannot be asked"):
         evidence_alone(said)
+
+
+@pytest.mark.parametrize(
+    ("question", "forged"),
+    [
+        (Top(2), {"nearly": ["c", "d"], "within_bits": 0.001}),
+        (Order(), {"nearly": ["d", "c", "b", "a"], "within_bits": 0.001}),
+        (Order(), {"order": ["d"]}),
+        (Order(0.2), {"order": []}),
+        (Above(0.5), {"top": ["d"]}),
+        (Top(2), {"question": {"kind": "best"}, "top": [], "candidates": ["d"]}),
+        (Order(0.2), {"question": {"kind": "best", "epsilon": 0.2}, "candidates": ["d"]}),
+    ],
+)
+def test_what_is_no_part_of_an_answer_is_not_claimed_where_choices_are_trusted(question, forged):
+    said = document(question, max_senses=1500) | forged
+    said["audit"] |= {"revision": 1, "seal": None}
+    checked = bc.verify(said)
+    assert checked.claim == "nothing is proved"
+    assert re.search("no part of an answer|all channels, each|nothing is known of", checked.failure)
 
 
 def test_no_channel_is_called_none():

@@ -219,6 +219,17 @@ def test_at_a_fixed_input_what_a_grid_of_rows_shows_is_proved(P, seed):
     assert shows(rival, covers, -most - 0.02, np.array(P))  # the grid may miss the maximum by some thousandths
 
 
+@pytest.mark.parametrize("multiple", [-800.0, -744.1, -600.0, 700.0, 800.0])
+def test_multiples_of_a_distribution_show_what_it_shows(multiple):
+    rival, W, _ = sensed((2, 2), 1, boldest=0.2)
+    P, log_w = np.array([0.4, 0.6]), np.log(np.stack([[W, W]]))
+    shifted, plain = (
+        shown(rival, P, SimpleNamespace(cuts=np.zeros((0, 3)), log_R=np.log(P @ W)[None] + more, log_w=log_w + more))
+        for more in (multiple, 0.0)
+    )
+    assert shifted == pytest.approx(plain, rel=1e-9)
+
+
 def test_input_that_is_never_used_does_not_count():
     rival, _, covers = sensed((3, 2), 1)
     P = np.array([0.5, 0.5, 0.0])
@@ -236,3 +247,5 @@ def test_of_a_rival_without_bets_on_its_senses_its_letters_are_known():
     nothing = Rows.of((2, 4), [], 5.0)
     assert proved(nothing, None, [], 0.0) == pytest.approx(-5.0 * math.log(2.0))
     assert -5.0 * 0.3251 < proved(nothing, np.array([0.1, 0.9]), [], 0.0) < -5.0 * 0.3250  # H(0.1) = 0.32508 nat
+    rare = np.array([1e-8, 1.0])  # that it exceeds 1 by so little is no reason to show more
+    assert proved(nothing, rare, [], 0.0) == pytest.approx(-5.0 * 1e-8 * (1.0 + math.log(1e8)), rel=1e-6)

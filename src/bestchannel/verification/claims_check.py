@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise, product
 from typing import Any
 
+from msgspec import UNSET
+
 from bestchannel.errors import InputError
 from bestchannel.questions import Above, Order, Top, Within
 from bestchannel.record import Purse, Wagers
@@ -21,6 +23,10 @@ from bestchannel.verification.adaptive_check import EXCESS, Account, Bettor, Boo
 from bestchannel.verification.record import NATS, NotValidError, Record, Step, Watch, as_struct, require
 
 FACTORS = (1.0, 0.92, 1.08, 0.85, 1.15, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of the weight of bets on an upper end
+FINDINGS: Mapping[type, tuple[str, ...]] = {
+    Above: ("answers",), Top: ("top", "out"), Order: ("order", "pairs"), Within: ("brackets",),
+}  # fmt: skip
+NEARLY = ("nearly", "within_bits")  # which an answer also has where the question has an ε
 DEEPEST = 2_000_000  # boxes that are looked at before worlds are said to be left
 
 
@@ -29,6 +35,13 @@ def check_claims(books: Books, watch: Watch) -> None:
     stated, alphabets = books.record.stated, books.record.alphabets
     question: Any = stated.question
     k = len(alphabets)
+    require(type(question) in FINDINGS, f"nothing is known of the question {question!r}")
+    findings = FINDINGS[type(question)] + (NEARLY if question.epsilon else ())
+    for part in chain(NEARLY, *FINDINGS.values()):
+        fits = part in findings or getattr(stated, part) is UNSET
+        require(fits, f"the record says {part}, which is no part of an answer to {question!r}")
+    whole = stated.order is UNSET or sorted(stated.order) == sorted(alphabets)
+    require(whole, "an order must have all channels, each of them once")
     try:
         question.refuse_unless_possible(k)
     except InputError as error:
@@ -43,7 +56,7 @@ def check_claims(books: Books, watch: Watch) -> None:
     elif isinstance(question, Top):
         decided = _check_worlds(books, Worlds(k, question.m), steps) and len(stated.top or ()) == question.m
     else:
-        decided = _check_worlds(books, Worlds(k), steps) and sorted(stated.order or ()) == sorted(alphabets)
+        decided = _check_worlds(books, Worlds(k), steps) and stated.order is not UNSET
     wanted = "decided means that the whole question is answered"
     require(stated.decided == decided, f"{wanted}; decided is {stated.decided}, and the answer says otherwise")
 

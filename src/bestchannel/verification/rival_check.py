@@ -166,8 +166,9 @@ def proved(rival: Rows, fixed: Floats | None, covers: Iterable[Cover], needed: f
     what is needed, or by the best of all.
     """
     if not (rival.senses * rival.tilts).any():  # of its value no more is known than that of a noiseless channel
-        used = np.ones(len(rival.counts)) / len(rival.counts) if fixed is None else fixed[fixed > 0.0]
-        return -float(rival.pull[0, 0]) * min(-float(used @ np.log(used)), math.log(rival.counts.shape[1]))
+        used = np.ones(len(rival.counts)) / len(rival.counts) if fixed is None else fixed[fixed > 0.0] / fixed.sum()
+        most = min(-float(used @ np.log(used)), math.log(rival.counts.shape[1]))
+        return -float(rival.pull[0, 0]) * most * (1.0 + ROUNDING)
     most = -math.inf
     for cover in covers:
         most = max(most, shown(rival, fixed, cover))
@@ -208,11 +209,15 @@ def bounds(rival: Rows, low: Floats, high: Floats, log_R: Floats, log_w: Floats)
     """Upper bounds of the sum of u over the P of every box; -inf where no P is in it."""
     ends, filled = np.stack([low, high], axis=1), np.all(low <= high, axis=1)
     box, _, x = place = np.nonzero((ends > 0.0) & filled[:, None, None])  # u(0) = 0
-    log_R = log_R - np.log(np.exp(log_R).sum(axis=1, keepdims=True))
-    log_w = log_w[place] - np.log(np.exp(log_w[place]).sum(axis=1, keepdims=True))
-    u = np.zeros(ends.shape)
-    u[place] = upper(rival.at(x, ends[place], log_R[box]), np.clip(log_w, LOWEST, 0.0))
+    u, log_w = np.zeros(ends.shape), np.clip(normalised(log_w[place]), LOWEST, 0.0)
+    u[place] = upper(rival.at(x, ends[place], normalised(log_R)[box]), log_w)
     return np.where(filled, knapsack(low, high, u), -np.inf)
+
+
+def normalised(logs: Floats) -> Floats:
+    """The logarithms of distributions, given those of multiples of them, however small or large these are."""
+    logs = logs - logs.max(axis=1, keepdims=True)
+    return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
 
 
 def knapsack(low: Floats, high: Floats, u: Floats) -> Floats:
