@@ -168,7 +168,7 @@ def proved(rival: Rows, fixed: Floats | None, covers: Iterable[Cover], needed: f
     if not (rival.senses * rival.tilts).any():  # of its value no more is known than that of a noiseless channel
         used = np.ones(len(rival.counts)) / len(rival.counts) if fixed is None else fixed[fixed > 0.0] / fixed.sum()
         most = min(-float(used @ np.log(used)), math.log(rival.counts.shape[1]))
-        return -float(rival.pull[0, 0]) * most * (1.0 + ROUNDING)
+        return -float(rival.pull[0, 0]) * (most + ROUNDING)
     most = -math.inf
     for cover in covers:
         most = max(most, shown(rival, fixed, cover))
