@@ -1,5 +1,7 @@
 """Shots that all channels answer at once: what is asked, told and refused."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from bestchannel.channels import random_channel
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.lower_bound.characteristic_time import least_shots
 from bestchannel.policies import ChannelLabels
+from bestchannel.policies.identify import SingleSenses
 from bestchannel.policies.request import checked_counts, marginals
 from bestchannel.policies.transcript import as_document, from_document
 
@@ -109,6 +112,18 @@ def test_a_function_answers_a_shot_for_all_channels_by_name():
     assert bc.identify(shot, bc.JointAdaptive([(2, 2)] * 2, delta=0.05), channels=channels).best == "good"
     with pytest.raises(bc.InputError, match="a shot must answer for every channel; to input 0 'bad' is missing"):
         bc.identify(lambda x: {"good": x}, bc.JointAdaptive([(2, 2)] * 2, delta=0.05), channels=channels)
+
+
+def test_a_function_is_asked_for_each_sense_and_its_outputs_are_counted_in_pieces(monkeypatch):
+    monkeypatch.setattr(sys.modules[SingleSenses.__module__], "SENSES_AT_ONCE", 3)
+    single = SingleSenses(lambda _, x: x, {"a": (2, 2), "b": (2, 3)})
+    assert single(bc.Request(1, {0: (7, 0), 1: (3, 4)}))[0].tolist() == [[7, 0], [0, 0]]
+    assert single(bc.Request(1, {0: (7, 0), 1: (3, 4)}))[1].tolist() == [[3, 0, 0], [0, 4, 0]]
+    shots = SingleSenses(lambda x: {"a": x, "b": 2}, {"a": (2, 2), "b": (2, 3)})(
+        bc.Request(1, {0: (4, 5), 1: (4, 5)}, paired=0)
+    )
+    assert shots[0].tolist() == [[4, 0], [0, 5]]
+    assert shots[1].tolist() == [[[0, 0, 4], [0, 0, 0]], [[0, 0, 0], [0, 0, 5]]]
 
 
 @pytest.mark.parametrize("correlation", [-0.9, 0.0, 0.9])

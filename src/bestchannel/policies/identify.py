@@ -27,6 +27,7 @@ Declared = Mapping[Any, tuple[int | Sequence[Any], int | Sequence[Any]]]
 """The inputs and outputs of every channel by name: how many, or what they are called."""
 
 BRIEF, MOST_NAMED = 4, 12
+SENSES_AT_ONCE = 2**16  # by a function that senses once, before their outputs are counted
 """Channels that a sensor shows of itself, and channels or letters that a refusal names."""
 
 
@@ -204,10 +205,15 @@ class SingleSenses:
 
         def outputs(j: int, x: int, wanted: int) -> dict[int, list[int]]:
             rows = [sense(j, self._letters[j][0][x], request.senses) for _ in range(wanted)]
-            return {channel: [row[channel] for row in rows] for channel in (rows[0] if rows else ())}
+            return {channel: [row[channel] for row in rows] for channel in rows[0]}
 
-        every = ((x, outputs(j, x, wanted)) for j, senses in asked.items() for x, wanted in enumerate(senses))
-        return told(request, [labels.alphabet for labels in self.parties], every)
+        parts = (
+            (x, outputs(j, x, min(SENSES_AT_ONCE, wanted - first)))
+            for j, senses in asked.items()
+            for x, wanted in enumerate(senses)
+            for first in range(0, wanted, SENSES_AT_ONCE)
+        )
+        return told(request, [labels.alphabet for labels in self.parties], parts)
 
     def _each(self, channel: int, letter: Any, _: object) -> dict[int, int]:
         """The output of a sense."""
