@@ -132,7 +132,9 @@ def test_counts_from_a_pipe_are_read_once(folder, source):
         check=False,
     )
     assert (run.returncode, run.stderr) == (0, b"")
-    assert "senses 220 " in Page(target.read_text()).words
+    words = Page(target.read_text()).words
+    assert "senses 220 " in words
+    assert source != "-" or ("estimate - --delta 0.05" in words and "drawn from standard input" in words)
 
 
 def test_json_says_what_was_written(folder):
@@ -248,6 +250,35 @@ def test_estimate_reads_what_it_printed_as_a_report_does(tmp_path):
     assert (refused.returncode, "--outputs is an option for files of counts" in refused.stderr) == (1, True)
 
 
+def test_what_the_order_of_senses_said_stays_with_an_estimate(tmp_path):
+    rows = "".join(f"{i % 2},{(i + (i > 300)) % 2}\n" for i in range(600))
+    (tmp_path / "log.csv").write_text("x,y\n" + rows)
+    printed = bestchannel("estimate", "log.csv", "--json", cwd=tmp_path)
+    assert "drifts" in printed.stderr
+    (tmp_path / "estimate.json").write_text(printed.stdout)
+    again = bestchannel("estimate", "estimate.json", "--json", cwd=tmp_path)
+    assert (again.stdout, again.stderr) == (printed.stdout, printed.stderr)
+    unchecked = bestchannel("estimate", "estimate.json", "--no-checks", "--json", cwd=tmp_path)
+    assert json.loads(unchecked.stdout)["checks"] is None
+
+
+@pytest.mark.parametrize("options", ["--design joint", "--combine a,b", "--groups day --design joint"])
+def test_an_estimate_of_counts_is_refused_where_trials_are_wanted(options, tmp_path):
+    (tmp_path / "counts.csv").write_text(TABLE)
+    (tmp_path / "estimate.json").write_text(bestchannel("estimate", tmp_path / "counts.csv", "--json").stdout)
+    refused = bestchannel("estimate", "estimate.json", *options.split(), cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "estimate.json: this is an estimate, which has counts and no trials" in refused.stderr
+
+
+def test_an_estimate_beside_other_files_is_refused_as_what_it_is(tmp_path):
+    (tmp_path / "counts.csv").write_text(TABLE)
+    (tmp_path / "estimate.json").write_text(bestchannel("estimate", tmp_path / "counts.csv", "--json").stdout)
+    refused = bestchannel("estimate", "estimate.json", "counts.csv", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "estimate.json: this is what `estimate --json` printed" in refused.stderr
+
+
 def test_report_asks_of_counts_what_estimate_asks(tmp_path):
     (tmp_path / "counts.csv").write_text("channel,x,y,count\na,0,0,990\na,0,1,10\na,1,0,10\na,1,1,990\n")
     assert bestchannel("report", "counts.csv", "--above", "0.5", cwd=tmp_path).returncode == 0
@@ -273,7 +304,7 @@ def test_verify_says_that_an_estimate_is_no_record(tmp_path):
 
 ROWS = "channel,x,y,count\na,0,0,990\na,0,1,10\na,1,0,10\na,1,1,990\nb,0,0,600\nb,0,1,400\nb,1,0,400\nb,1,1,600\n"
 ASKED_OF_COUNTS = (
-    "", "--above 0.5 --tolerance 0.1", "--top 1 --epsilon 0.1", "--order", "--within 5%", "--rank --delta 0.01",
+    "", "--above 0.5 --tolerance 0.1", "--top 1 --epsilon 0.1", "--order", "--within 5%", "--rank --delta 0.0123456789",
     "--above 1e5 --rate a=1e6 --rate b=2e5", "--outputs 0,1,2", "--transpose --design adaptive", "--input-distribution 0.3,0.7",
 )  # fmt: skip
 

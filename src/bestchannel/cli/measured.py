@@ -15,7 +15,7 @@ from bestchannel.cli import options, terminal, verb
 from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import PrintedEstimate, Reading, Record, held_in
 from bestchannel.counts import JointTrials, LabelledCounts, combined
-from bestchannel.disk import errors_naming, read_bytes, regular, write_bytes
+from bestchannel.disk import STDIN, errors_naming, read_bytes, regular, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
@@ -61,7 +61,7 @@ class Judging:
         """
         design = options.DesignChoice.joint if self.combine and self.design is None else self.design
         stated: Mapping[str, Any] = {} if held is None else held.stated
-        if self.groups is not None and (held or design is not options.DesignChoice.joint):
+        if self.groups is not None and design is not options.DesignChoice.joint:
             raise InputError("--groups is for trials that all channels answer; write --design joint too")
         counts: dict[str, LabelledCounts] | JointTrials
         with errors_naming(files[0]) if held else nullcontext():
@@ -72,6 +72,11 @@ class Judging:
                 if isinstance(held, Record) and design not in (None, options.DesignChoice.adaptive):
                     raise InputError(
                         "a policy chose its senses by looking at outputs; leave --design out, or write adaptive"
+                    )
+                if design is options.DesignChoice.joint:
+                    raise InputError(
+                        "this is an estimate, which has counts and no trials that all channels answered; give the file"
+                        " of the trials"
                     )
                 counts = held.counts()
             if self.combine is not None:
@@ -106,12 +111,16 @@ def estimate(
     Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. What a policy has sensed (RUN.db, RESULT.json) is
     read too, as an adaptive design, and what `estimate --json` printed. Exit code 3 where the counts do not decide.
     """
-    result, warnings = judging.estimate(counts, held_in(counts), asked, reading)
+    held = held_in(counts)
+    result, warnings = judging.estimate(counts, held, asked, reading)
     if terminal.wants_json.get():
         terminal.note_warnings(warnings)
     together = judging.combine is not None
+    checked = {"checks": held.checks} if isinstance(held, PrintedEstimate) and not judging.no_checks else {}
     terminal.answer(
-        lambda: _as_json(result, together), lambda: _show(result, together, warnings), certified=result.decided
+        lambda: _as_json(result, together) | checked,
+        lambda: _show(result, together, warnings),
+        certified=result.decided,
     )
 
 
@@ -147,14 +156,14 @@ def report(
     with ExitStack() as opened:
         files = [opened.enter_context(regular(path)) for path in source]
         held = held_in(files)
-        about, names = held.origin if isinstance(held, Record) else Provenance(), ", ".join(path.name for path in files)
+        about, names = held.origin if isinstance(held, Record) else Provenance(), ", ".join(map(_named, source))
         about = replace(
             about,
             title=about.title if title is None else title,
             note=about.note if note is None else note,
             report=output.name,
             drawn=datetime.now(UTC),
-            data=about.data if isinstance(held, Record) else files[0].name,
+            data=about.data if isinstance(held, Record) else source[0].name,
             more=about.more or (("drawn from", names),),
         )
         refuse_wishes(about.title, about.note, None)
@@ -166,7 +175,7 @@ def report(
         else:
             result, warnings = judging.estimate(files, held, asked, reading)
             further = {name: value for name, value in options.given(judging).items() if name in BEYOND_A_RESULT}
-            words = (*(path.name for path in files[1:]), *options.as_words({**options.given(reading), **further}))
+            words = (*(path.name for path in source[1:]), *options.as_words({**options.given(reading), **further}))
             about = replace(about, source="counts", warnings=tuple(warnings), words=words)
         with terminal.progress("drawing the report"):
             data = page(result, origin=about).encode()
@@ -210,6 +219,10 @@ def verify(
     if verdict.choices == TRUSTED:
         words = f"on trust: {verdict.claim}; {verdict.failure}"
     terminal.answer(asdict(verdict), words, certified=verdict.valid)
+
+
+def _named(path: Path) -> str:
+    return "standard input" if path == STDIN else path.name
 
 
 def _best_single(result: Estimate) -> ChannelEstimate:

@@ -64,8 +64,8 @@ class Provenance:
         *verb, placeholder = SOURCES.get(self.source, SOURCES["simulation"])
         words = ["bestchannel", *verb, self.data or placeholder]
         words += ["--policy", summary.policy] if summary.policy else []
-        words += ["--delta", f"{summary.result.delta:g}"]
-        words += ["--epsilon", f"{summary.result.epsilon:g}"] if summary.result.epsilon else []
+        words += ["--delta", exact(summary.result.delta)]
+        words += ["--epsilon", exact(summary.result.epsilon)] if summary.result.epsilon else []
         words += asking(summary.question, summary.names)
         for name, value in summary.options.items():
             if name in FLAGS:
