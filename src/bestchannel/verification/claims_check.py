@@ -171,7 +171,10 @@ class Worlds:
         """What the record says, and the worlds that say otherwise."""
         said = record.stated
         if not self.m:
-            for better, worse in sorted({*(said.pairs or ()), *pairwise(said.order or ())}):
+            pairs = said.pairs or ()
+            once = len(set(pairs)) == len(pairs) and all(better != worse for better, worse in pairs)
+            require(once, "pairs must be of two channels each, and none of them twice")
+            for better, worse in sorted({*pairs, *pairwise(said.order or ())}):
                 if not (record.worthless(better) and record.worthless(worse)):
                     yield f"{better!r} is better than {worse!r}", self.having((worse, better))
             return
