@@ -187,19 +187,19 @@ BC_EXPORT void BC(rival_epochs)(Size requests, Size epochs, Size n, Size m, cons
                                 double *tilts, double *logQ, double *room) {
     Losses losses = {.n = n, .m = m, .epochs = epochs, .senses = senses, .tilts = tilts, .logQ = room};
     merge_requests(&losses, requests, history);
-    FOR(x, n) FOR(y, m) FOR(e, epochs) logQ[(x * m + y) * epochs + e] = room[(x * epochs + e) * filled(m) + y];
+    FOR(x, n) FOR(y, m) FOR(e, epochs) logQ[(x * m + y) * epochs + e] = room[(x * epochs + e) * epoch_size(m) + y];
 }
-ROOM(rival_epochs, (Size epochs, Size n, Size m), take(&space, n * epochs * filled(m)))
+ROOM(rival_epochs, (Size epochs, Size n, Size m), take_epochs(&space, n * epochs, m))
 
 BC_EXPORT double BC(rival_row)(Size epochs, Size m, const double *a, const double *N, const double *tau,
                                const double *logQ, double s, const double *logR, double *logw, double tolerance,
                                double *room) {
     Space space = {room, 0};
     Row row = row_room(&space, epochs, m);
-    double *by_epoch = take(&space, epochs * filled(m));
-    FOR(i, epochs * filled(m)) by_epoch[i] = 0.0;
-    FOR(e, epochs) FOR(y, m) by_epoch[e * filled(m) + y] = logQ[y * epochs + e];
+    double *by_epoch = take_epochs(&space, epochs, m);
+    FOR(i, epochs * epoch_size(m)) by_epoch[i] = 0.0;
+    FOR(e, epochs) FOR(y, m) by_epoch[e * epoch_size(m) + y] = logQ[y * epochs + e];
     row.N = N, row.tau = tau, row.logQ = by_epoch, row.s = s;
     return row_bound(&row, a, logR, logw, tolerance);
 }
-ROOM(rival_row, (Size epochs, Size m), row_room(&space, epochs, m), take(&space, epochs * filled(m)))
+ROOM(rival_row, (Size epochs, Size m), row_room(&space, epochs, m), take_epochs(&space, epochs, m))

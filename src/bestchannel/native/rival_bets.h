@@ -130,7 +130,7 @@ static double expected_loss(Choice *choice, double s, double largest, Size start
     FOR(x, n) {
         double charged = 0.0, often = choice->omega[x] * push->N[x];
         losses->senses[x] = push->N[x], losses->tilts[x] = choice->omega[x];
-        fill_up(push->logQ, losses->logQ + x * filled(m), m);
+        FOR(y, epoch_size(m)) losses->logQ[x * epoch_size(m) + y] = y < m ? push->logQ[y] : 0.0;
         for (Size i = x * m, y = 0; y < m; y++, i++) {
             choice->counts[i] = often * push->W[i];
             charged += choice->counts[i] * push->logQ[y];

@@ -34,8 +34,8 @@ struct Losses {
 /* The epoch of one end of a chord: at the least ω (side 0) or at the largest (side 1) of some requests. */
 static void merge(Losses *losses, const double *history, Size first, Size last, Size x, int side, Size at) {
     Size n = losses->n, m = losses->m, width = 2 * n + m, epoch = x * losses->epochs + at;
-    double low = BC_INFINITY, high = -BC_INFINITY, total = 0.0, *restrict logQ = losses->logQ + epoch * filled(m);
-    FOR(y, filled(m)) logQ[y] = 0.0;
+    double low = BC_INFINITY, high = -BC_INFINITY, total = 0.0, *restrict logQ = losses->logQ + epoch * epoch_size(m);
+    FOR(y, epoch_size(m)) logQ[y] = 0.0;
     for (Size i = first; i < last; i++) {
         double senses = history[i * width + x], tilt = history[i * width + n + x];
         if (senses > 0.0) low = smaller(low, tilt), high = larger(high, tilt);
@@ -63,9 +63,8 @@ static inline void merge_requests(Losses *losses, Size requests, const double *h
             const double *request = history + i * width;
             Size at = x * requests + i;
             losses->senses[at] = request[x], losses->tilts[at] = request[n + x];
-            double *logQ = losses->logQ + at * filled(m);
-            fill_up(request + 2 * n, logQ, m);
-            FOR(y, m) logQ[y] = quick_log(logQ[y]);
+            double *logQ = losses->logQ + at * epoch_size(m);
+            FOR(y, epoch_size(m)) logQ[y] = y < m ? quick_log(request[2 * n + y]) : 0.0;
         }
         return;
     }
@@ -88,21 +87,21 @@ static double row_loss(const Losses *losses, Size x, double p, const double *log
     if (p <= 0.0) return 0.0;
     FOR(y, m) losses->a[y] = p * losses->counts[x * m + y];
     FOR(e, epochs) losses->tau[e] = p * losses->tilts[x * epochs + e];
-    row.N = losses->senses + x * epochs, row.tau = losses->tau, row.logQ = losses->logQ + x * epochs * filled(m);
+    row.N = losses->senses + x * epochs, row.tau = losses->tau, row.logQ = losses->logQ + x * epochs * epoch_size(m);
     row.s = p * losses->weight;
     return row_bound(&row, losses->a, logR, logw, TOLERANCE) - p * losses->charged[x];
 }
 
 /* du_x/dp at the row w, but for the part -S sum_y w_y log R_y of R, after `row_loss`. */
 static double rise_of(const Losses *losses, Size x, double p, const double *w, const double *logw) {
-    Size m = losses->m, epochs = losses->epochs, wide = filled(m);
+    Size m = losses->m, epochs = losses->epochs, size = epoch_size(m);
     double rise = -losses->charged[x];
     FOR(y, m) rise += (losses->counts[x * m + y] + losses->weight * w[y]) * logw[y];
-    const double *logQ = losses->logQ + x * wide * epochs, *powers = losses->row.powers;
+    const double *logQ = losses->logQ + x * size * epochs, *powers = losses->row.powers;
     double *restrict terms = losses->row.terms;
-    FOR(e, epochs) FOR(y, m) terms[e * wide + y] = w[y] * powers[e * wide + y] * (logQ[e * wide + y] - logw[y]);
+    FOR(e, epochs) FOR(y, m) terms[e * size + y] = w[y] * powers[e * size + y] * (logQ[e * size + y] - logw[y]);
     for (Size e = 0; e < epochs && p > 0.0; e++)
-        rise += losses->tilts[x * epochs + e] * losses->row.weights[e] * sum(terms + e * wide, m);
+        rise += losses->tilts[x * epochs + e] * losses->row.weights[e] * sum(terms + e * size, m);
     return rise;
 }
 
@@ -111,7 +110,7 @@ static Losses losses_room(Space *space, Size requests, Size groups, Size n, Size
     Size epochs = requests < 2 * groups ? requests : 2 * groups;
     return (Losses){
         .n = n, .m = m, .epochs = epochs, .loss = row_loss, .rise = rise_of, .senses = take(space, n * epochs),
-        .tilts = take(space, n * epochs), .logQ = take(space, n * epochs * filled(m)), .row = row_room(space, epochs, m),
+        .tilts = take(space, n * epochs), .logQ = take_epochs(space, n * epochs, m), .row = row_room(space, epochs, m),
         .a = take(space, m), .tau = take(space, epochs), .logw = take(space, m), .rest = take(space, m), .logR = take(space, m),
         .R = take(space, 2 * m), .pulls = take(space, 2 * m), .at_ends = take(space, 2 * n), .ends = take(space, 2 * n),
         .P = take(space, n), .slopes = take(space, n), .rises = take(space, n), .parts = take(space, n * m),

@@ -22,11 +22,11 @@ static const double NEAR = 1e-11;  /* nats of log v */
 static const double SURELY = 1e-6;  /* of what is added up: far more than rounding can make of it */
 
 /* What a row is bet on, and room: (Q/w)^τ, z, N/z, f' and v ψ'', the v at which a letter's ψ is least, what else a step
-   needs of every letter, and of every epoch and letter. Letters lie side by side, filled up to whole vectors: those that
-   fill up are in no sum over letters. */
+   needs of every letter, and of every epoch and letter. Letters lie side by side, filled up to whole vectors, or where
+   they are few to a part of one, so that the next epoch follows in it: what fills up is in no sum over letters. */
 typedef struct {
     Size epochs, m;
-    double *powers, *terms;                              /* [e, y] */
+    double *powers, *terms, *exponents;                  /* [e, y]; the last are τ, for every letter */
     double *z, *weights;                                 /* [e] */
     double *slope, *bend, *reach, *change, *share, *fall;  /* [y] */
     double *seen, *logR, *logw;                          /* [y] a, log R and log w */
@@ -38,10 +38,20 @@ typedef struct {
 /* How many letters fill whole vectors. */
 static inline Size filled(Size m) { return (m + HELD - 1) / HELD * HELD; }
 
+/* From one epoch to the next: whole vectors, or a part of one, into which they divide it. */
+static inline Size epoch_size(Size m) {
+    Size size = HELD;
+    while (size > 1 && size / 2 >= m) size /= 2;
+    return m <= size ? size : filled(m);
+}
+
+/* Numbers of every epoch and letter; the last vector, which begins with any epoch, may go beyond them. */
+static double *take_epochs(Space *space, Size epochs, Size m) { return take(space, epochs * epoch_size(m) + HELD); }
+
 static Row row_room(Space *space, Size epochs, Size m) {
     Size wide = filled(m);
-    return (Row){.epochs = epochs, .m = m, .powers = take(space, epochs * wide), .terms = take(space, epochs * wide),
-                 .z = take(space, epochs), .weights = take(space, epochs), .slope = take(space, wide),
+    return (Row){.epochs = epochs, .m = m, .powers = take_epochs(space, epochs, m), .terms = take_epochs(space, epochs, m),
+                 .exponents = take_epochs(space, epochs, m), .z = take(space, epochs), .weights = take(space, epochs), .slope = take(space, wide),
                  .bend = take(space, wide), .reach = take(space, wide), .change = take(space, wide),
                  .share = take(space, wide), .fall = take(space, wide), .seen = take(space, wide),
                  .logR = take(space, wide), .logw = take(space, wide)};
@@ -52,12 +62,17 @@ static inline void fill_up(const double *source, double *restrict target, Size m
     FOR(y, filled(m)) target[y] = y < m ? source[y] : 0.0;  /* in whole vectors, as it is read */
 }
 
+/* The letters of one epoch, for all epochs of a vector. */
+static inline void repeat(double *letters, Size size) {
+    for (Size y = size; y < HELD; y++) letters[y] = letters[y - size];
+}
+
 /* λ = sum_y w_y f'_y; fills powers, z, weights and reach = w, which is scaled to sum to 1. */
 static double normalised(const Row *row) {
-    Size m = row->m, epochs = row->epochs, wide = filled(m);
-    double *restrict w = row->reach, *restrict logw = row->logw, *restrict powers = row->powers;
-    double *restrict terms = row->terms, *restrict part = row->change;
+    Size m = row->m, epochs = row->epochs, wide = filled(m), size = epoch_size(m);
+    double *restrict w = row->reach, *restrict logw = row->logw, *restrict part = row->change;
     double divergence = 0.0, counted = 0.0, unbound = 0.0;
+    if (epochs > 1) repeat(logw, size);
     FOR(y, wide) w[y] = exp_within(logw[y]);
     double total = sum(w, m), shift = quick_log(total);
     FOR(y, wide) {
@@ -66,14 +81,14 @@ static double normalised(const Row *row) {
         part[y] = w[y] * (logw[y] - row->logR[y]);
     }
     FOR(y, m) counted += row->seen[y], divergence += part[y];
-    FOR(e, epochs) {
-        const double *logQ = row->logQ + e * wide, tau = row->tau[e];
-        double *restrict power = powers + e * wide, *restrict term = terms + e * wide;
-        if (row->likely) FOR(y, wide) power[y] = exp_within(tau * (logQ[y] - logw[y]));
-        else FOR(y, wide) power[y] = quick_exp(tau * (logQ[y] - logw[y]));
+    for (Size i = 0; i < epochs * size; i += wide) {
+        const double *logQ = row->logQ + i, *tau = row->exponents + i;
+        double *restrict power = row->powers + i, *restrict term = row->terms + i;
+        if (row->likely) FOR(y, wide) power[y] = exp_within(tau[y] * (logQ[y] - logw[y]));
+        else FOR(y, wide) power[y] = quick_exp(tau[y] * (logQ[y] - logw[y]));
         FOR(y, wide) term[y] = w[y] * power[y];
     }
-    FOR(e, epochs) row->z[e] = sum(terms + e * wide, m);
+    FOR(e, epochs) row->z[e] = sum(row->terms + e * size, m);
     FOR(e, epochs) row->weights[e] = row->N[e] / row->z[e];
     FOR(e, epochs) unbound += row->N[e] * (1.0 - row->tau[e]);
     return counted + unbound + row->s * (divergence + 1.0);
@@ -92,12 +107,12 @@ static double value_there(const Row *row) {
 
 /* slope = f'_y and bend = v ψ''(v) at every letter. */
 static void fill_slopes(const Row *row) {
-    Size wide = filled(row->m);
+    Size wide = filled(row->m), size = epoch_size(row->m);
     for (Size y = 0; y < wide; y += HELD) {
         Held seen = AS_HELD(row->seen + y) / AS_HELD(row->reach + y);
         Held slope = seen + row->s * (AS_HELD(row->logw + y) - AS_HELD(row->logR + y) + 1.0), bend = seen - row->s;
         FOR(e, row->epochs) {
-            Held term = row->weights[e] * (1.0 - row->tau[e]) * AS_HELD(row->powers + e * wide + y);
+            Held term = row->weights[e] * (1.0 - row->tau[e]) * AS_HELD(row->powers + e * size + y);
             slope += term;
             bend += term * row->tau[e];
         }
@@ -121,15 +136,16 @@ static inline double stiffness(double h, double s) { return larger(h, 0.05 * (h 
 /* fall = ψ(w) - ψ(1) of every letter, and 0 where w is 1; or without an exponential, as 1 + u + u²/2 is more than e^u for
    u < 0, what is as much or more. */
 static void fill_falls(const Row *row, double multiplier, int roughly) {
-    Size wide = filled(row->m);
-    double *restrict at_one = row->share, *restrict here = row->change;
+    Size wide = filled(row->m), size = epoch_size(row->m);
+    double *restrict at_one = row->share, *restrict here = row->change, *restrict ends = row->terms;
+    if (!roughly) FOR(i, row->epochs * size) ends[i] = quick_exp(row->exponents[i] * row->logQ[i]);
     FOR(y, wide) at_one[y] = multiplier + row->s * row->logR[y];
     FOR(y, wide) here[y] = multiplier - row->s * (row->logw[y] - row->logR[y]);
     FOR(e, row->epochs) {
         double weight = row->weights[e], tau = row->tau[e];
-        const double *logQ = row->logQ + e * wide, *powers = row->powers + e * wide;
+        const double *logQ = row->logQ + e * size, *powers = row->powers + e * size, *end = ends + e * size;
         if (roughly) FOR(y, wide) at_one[y] -= weight * (1.0 + tau * logQ[y] * (1.0 + 0.5 * tau * logQ[y]));
-        else FOR(y, wide) at_one[y] -= weight * quick_exp(tau * logQ[y]);
+        else FOR(y, wide) at_one[y] -= weight * end[y];
         FOR(y, wide) here[y] -= weight * powers[y];
     }
     FOR(y, wide) {
@@ -170,18 +186,20 @@ static double beyond_convexity(const Row *row, double multiplier, double allowed
 typedef struct { double value[HELD], fall_rate[HELD], bending[HELD], straightening[HELD]; } Letters;
 
 static void fill_letters(const Row *row, Size y, const double *logv, double multiplier, Letters *at) {
-    Size wide = filled(row->m);
-    double s = row->s, power[HELD], v[HELD];
+    Size size = epoch_size(row->m);
+    double s = row->s, *restrict powers = row->terms, v[HELD], of_all[HELD];
+    FOR(l, HELD) of_all[l] = logv[l];
+    repeat(of_all, size);
+    for (Size i = y; i < row->epochs * size; i += size < HELD ? HELD : size)
+        FOR(l, HELD) powers[i + l] = quick_exp(row->exponents[i + l] * (row->logQ[i + l] - of_all[l]));
     FOR(l, HELD) v[l] = quick_exp(logv[l]);
     Held ratio = AS_HELD(logv) - AS_HELD(row->logR + y), a = AS_HELD(row->seen + y), seen = a / AS_HELD(v);
     Held value = AS_HELD(v) * (multiplier - s * ratio) - a * AS_HELD(logv);
     Held slope = multiplier - seen - s * (ratio + 1.0), bending = seen - s, straightening = seen;
     FOR(e, row->epochs) {
         double tau = row->tau[e];
-        const double *logQ = row->logQ + e * wide + y;
-        FOR(l, HELD) power[l] = row->weights[e] * quick_exp(tau * (logQ[l] - logv[l]));
-        Held unbound = AS_HELD(power) * (1.0 - tau), bound = unbound * tau;
-        value -= AS_HELD(v) * AS_HELD(power);
+        Held power = row->weights[e] * AS_HELD(powers + e * size + y), unbound = power * (1.0 - tau), bound = unbound * tau;
+        value -= AS_HELD(v) * power;
         slope -= unbound;
         bending += bound;
         straightening += bound * tau;
@@ -230,11 +248,11 @@ static void find_last(const Row *row, Size y, double multiplier, int falling, co
 
 /* A lower bound of ψ on (0, v] for the least v, of the letters of a register. */
 static void fill_left_ends(const Row *row, Size y, double multiplier, double *restrict value) {
-    Size wide = filled(row->m);
+    Size size = epoch_size(row->m);
     FOR(l, HELD) value[l] = -quick_exp(LEAST_LOG) * (fabs(multiplier) + row->s * (1.0 + fabs(row->logR[y + l])));
     FOR(e, row->epochs) FOR(l, HELD) {
         double tau = row->tau[e];
-        value[l] -= row->weights[e] * quick_exp(tau * row->logQ[e * wide + y + l] + (1.0 - tau) * LEAST_LOG);
+        value[l] -= row->weights[e] * quick_exp(tau * row->logQ[e * size + y + l] + (1.0 - tau) * LEAST_LOG);
     }
 }
 
@@ -350,7 +368,9 @@ static double row_bound(Row *row, const double *a, const double *logR, double *l
     fill_up(logw, row->logw, row->m);
     begin_row_search(row);
     int64_t likely = 1;
-    FOR(i, row->epochs * filled(row->m)) likely &= (row->logQ[i] > UNLIKELY) & (row->logQ[i] <= 0.0);
+    Size size = epoch_size(row->m);
+    FOR(e, row->epochs) FOR(y, size) row->exponents[e * size + y] = row->tau[e];
+    FOR(i, row->epochs * size) likely &= (row->logQ[i] > UNLIKELY) & (row->logQ[i] <= 0.0);
     row->likely = likely;
     double bound = searched(row, tolerance);
     copy(row->logw, logw, row->m);
