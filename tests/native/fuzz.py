@@ -204,7 +204,9 @@ def rows_of_bounds(rng):
 def view(rng):
     cases, n, m = (few(rng) for _ in range(3))
     counts = rng.integers(0, 2**40, (cases, n, m))
-    W, senses = evidence.smoothed_rows(counts, evidence.likeliest_addition(counts, numbers(rng, few(rng))))
+    places = rng.permutation(cases)[: few(rng)].tolist()
+    W, senses = evidence.smoothed_rows(counts, places, numbers(rng, few(rng)))
+    cases = len(places)
     evidence.estimates(W, rows(rng, cases, n), senses, numbers(rng, cases, n), (number(rng), number(rng)))
 
 

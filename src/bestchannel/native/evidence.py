@@ -37,8 +37,9 @@ _bounded = Kernel(
     ctypes.c_double,
     positive="gnmb",
 )
-_smoothed_rows = Kernel("smoothed_rows", "* m counts[*m]i8 added. >W[*m] >senses[*]")
-_likeliest = Kernel("likeliest_addition", "* m counts[*m]i8 g grid[g]", ctypes.c_double, positive="g")
+_smoothed_rows = Kernel(
+    "smoothed_rows", "k n m counts[knm]i8 c places[c]i8 g grid[g] >W[cnm] >senses[cn]", positive="g"
+)
 _view = Kernel(
     "view",
     "c n m W[cnm] P[cn] senses[cn] costs[cn] on_leader. on_rival. >numbers[4c] >deviations[cn] >shares[2cn] >space[s]",
@@ -179,16 +180,15 @@ def bounded(
     return float(bound), Cover(cuts[1:number], log_R[:number], log_w[:number])
 
 
-def smoothed_rows(counts: Integers, added: float) -> tuple[Floats, Floats]:
-    """The rows [c, x, y] that counts [c, x, y] suggest, with so much added to each; and the senses [c, x]."""
-    W, senses = _smoothed_rows(counts, added)
+def smoothed_rows(counts: Integers, places: Sequence[int], grid: Floats) -> tuple[Floats, Floats]:
+    """The rows [c, x, y] that counts [., x, y] suggest of the channels places [c], and their senses [c, x].
+
+    Added to each count is that number of the grid which suits all channels best: by leaving out one sense at a time.
+    """
+    if places and not 0 <= min(places) <= max(places) < len(counts):
+        raise ValueError(f"places must be among {len(counts)} channels; they are {places}")
+    W, senses = _smoothed_rows(counts, np.array(places, dtype=np.int64), grid)
     return W, senses
-
-
-def likeliest_addition(counts: Integers, grid: Floats) -> float:
-    """The one that should be added to counts [c, x, y] of all these channels: by leaving out one sense at a time."""
-    added: float = _likeliest(counts, grid)
-    return added
 
 
 class Estimates(NamedTuple):

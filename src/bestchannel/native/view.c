@@ -1,20 +1,9 @@
 /* What counts suggest of many channels of one size: estimates and a plan, of which nothing is certified. */
 #include "kernel.h"
 
-/* W [c, x, y] = (counts + added) / (senses + m added), and the senses [c, x] of every row. */
-BC_EXPORT void BC(smoothed_rows)(Size rows, Size m, const int64_t *counts, double added, double *restrict W,
-                                 double *restrict senses) {
-    FOR(r, rows) {
-        int64_t total = 0;
-        FOR(y, m) total += counts[r * m + y];
-        senses[r] = (double)total;
-        FOR(y, m) W[r * m + y] = ((double)counts[r * m + y] + added) / (senses[r] + (double)m * added);
-    }
-}
-
 /* Of the numbers that may be added to every count [r, y], the one with which the other senses of a row predict each of
    its senses best: the largest sum of n log((n - 1 + added) / (N - 1 + m added)) over all rows. */
-BC_EXPORT double BC(likeliest_addition)(Size rows, Size m, const int64_t *counts, Size tried, const double *grid) {
+static double likeliest_addition(Size rows, Size m, const int64_t *counts, Size tried, const double *grid) {
     double best = grid[0], most = -BC_INFINITY;
     FOR(i, tried) {
         double likelihood = 0.0;
@@ -30,6 +19,21 @@ BC_EXPORT double BC(likeliest_addition)(Size rows, Size m, const int64_t *counts
         if (likelihood > most) most = likelihood, best = grid[i];
     }
     return best;
+}
+
+/* W [c, x, y] = (counts + added) / (senses + m added) of the channels places [c], and the senses [c, x] of every row: with
+   the number of the grid that suits the counts [., x, y] of all channels best. */
+BC_EXPORT void BC(smoothed_rows)(Size channels, Size n, Size m, const int64_t *counts, Size cases, const int64_t *places,
+                                 Size tried, const double *grid, double *restrict W, double *restrict senses) {
+    double added = likeliest_addition(channels * n, m, counts, tried, grid);
+    FOR(c, cases) FOR(x, n) {
+        const int64_t *row = counts + (places[c] * n + x) * m;
+        int64_t total = 0;
+        FOR(y, m) total += row[y];
+        *senses = (double)total;
+        FOR(y, m) *W++ = ((double)row[y] + added) / (*senses + (double)m * added);
+        senses++;
+    }
 }
 
 /* The value sum_x P_x D(W_x‖PW) of a channel with the rows W [x, y], the inputs P and the senses [x]; fills its variance,

@@ -20,7 +20,7 @@ from bestchannel.display import text_table
 from bestchannel.evidence.bets import Account, RivalAccount
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import Functional
-from bestchannel.native.evidence import estimates, likeliest_addition, smoothed_rows
+from bestchannel.native.evidence import estimates, smoothed_rows
 from bestchannel.questions import NearlyBest
 
 
@@ -214,8 +214,9 @@ def view_of(
     view = View(numbers[0], numbers[1], numbers[2], numbers[3], [])
     for size, alike in sizes.items():
         if min(size) > 1:
-            added = likeliest_addition(np.array([table for table in counts if table.shape == size]), ADDED / size[1])
-            W, senses = smoothed_rows(np.array([counts[j] for j in alike]), added)
+            of_size = [j for j, table in enumerate(counts) if table.shape == size]
+            places = [of_size.index(j) for j in alike]
+            W, senses = smoothed_rows(np.array([counts[j] for j in of_size]), places, ADDED / size[1])
             P = np.ascontiguousarray(functional.best_inputs(W))
             evenly = EVENLY_ON_LEADER, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL
             made = estimates(W, P, senses, np.array([costs[j] for j in alike]), evenly)
