@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -186,16 +185,17 @@ def checked_counts(
         )
     if observation.request != request.number:
         raise InputError(f"request {request.number} is open; the observation answers request {observation.request}")
-    missing = [channel for channel in request.senses if channel not in observation.counts]
-    foreign = [channel for channel in observation.counts if channel not in request.senses]
-    if missing or foreign:
+    asked = dict(request.senses)
+    if asked.keys() != observation.counts.keys():
+        missing = [channel for channel in asked if channel not in observation.counts]
+        foreign = [channel for channel in observation.counts if channel not in asked]
         what = f"misses channel {missing[0]}" if missing else f"has channel {foreign[0]}, which was not asked for"
         raise InputError(f"the answer to request {request.number} {what}")
     counts = {
         channel: _checked_table(
             observation.counts[channel], senses, told_shape(request, channel, alphabets), channel, request.number
         )
-        for channel, senses in request.senses.items()
+        for channel, senses in asked.items()
     }
     for channel, table in counts.items():
         if table.ndim == 3 and request.paired is not None and (table.sum(axis=2) != counts[request.paired]).any():
@@ -234,19 +234,30 @@ def marginals(counts: Mapping[int, Any]) -> dict[int, Any]:
 def _checked_table(
     counts: object, senses: tuple[int, ...], shape: tuple[int, ...], channel: int, number: int
 ) -> Integers:
-    where = f"the counts of channel {channel} in the answer to request {number}"
-    table = numeric_array(counts, where)
+    table = counts if type(counts) is np.ndarray else numeric_array(counts, _counts_of(channel, number))
+    if table.shape == shape and table.dtype.kind in "iu":
+        rows = table.reshape(len(table), -1).tolist()
+        if [*map(sum, rows)] == [*senses] and min(map(min, rows)) >= 0:
+            return table.astype(np.int64)
+    raise _refused_table(table, senses, shape, _counts_of(channel, number))
+
+
+def _counts_of(channel: int, number: int) -> str:
+    return f"the counts of channel {channel} in the answer to request {number}"
+
+
+def _refused_table(table: Integers, senses: tuple[int, ...], shape: tuple[int, ...], where: str) -> InputError:
+    """Why such counts of a channel are no answer."""
+    numeric_array(table, where)
     if table.shape != shape or table.dtype.kind not in "iu":
         wanted = f"{' x '.join(map(str, shape))} whole numbers"
-        raise InputError(f"{where} must be {wanted}; they are {table.dtype} of shape {table.shape}")
-    rows = table.reshape(len(table), -1).tolist()
-    if min(chain.from_iterable(rows)) < 0:
+        return InputError(f"{where} must be {wanted}; they are {table.dtype} of shape {table.shape}")
+    if table.min() < 0:
         x, *y = np.argwhere(table < 0)[0].tolist()
         letters = f"output y={y[-1]}" if len(y) == 1 else f"the outputs {y[0]} and {y[1]}"
-        raise InputError(f"{where} must not be negative; input x={x} with {letters} has {table[x, *y]}")
-    for x, (row, asked) in enumerate(zip(rows, senses, strict=True)):
-        if sum(row) != asked:
-            raise InputError(
-                f"{where} must add up to {several(asked, 'sense')} of input x={x}; they add up to {sum(row):,}"
-            )
-    return table.astype(np.int64)
+        return InputError(f"{where} must not be negative; input x={x} with {letters} has {table[x, *y]}")
+    sums = [sum(row) for row in table.reshape(len(table), -1).tolist()]
+    x = next(x for x, (total, asked) in enumerate(zip(sums, senses, strict=True)) if total != asked)
+    return InputError(
+        f"{where} must add up to {several(senses[x], 'sense')} of input x={x}; they add up to {sums[x]:,}"
+    )
