@@ -183,7 +183,7 @@ class Hindsight(WrongLeader):
 
     def _gaps(self, state, view):
         gaps, errors = super()._gaps(state, view)
-        return np.abs(gaps) + 2.0 * errors, errors
+        return [abs(gap) + 2.0 * error for gap, error in zip(gaps, errors, strict=True)], errors
 
     def _senses(self, state, view, needed, left):
         return dict.fromkeys(needed, (20, 20))  # small requests, each to be polished

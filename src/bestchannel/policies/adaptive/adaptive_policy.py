@@ -349,7 +349,7 @@ class Adaptive(Policy):
 
     def _normal_evidence(self, state: State, view: View) -> dict[int, float]:
         """½ gap²/variance against every candidate but the leader: nothing is proved by it."""
-        gaps, errors = self._gaps(state, view)
+        gaps, errors = map(np.array, self._gaps(state, view))
         normal = 0.5 * (np.maximum(gaps, 0.0) / errors) ** 2
         return dict(zip(state.rivals, normal.tolist(), strict=True))
 
@@ -426,16 +426,16 @@ class Adaptive(Policy):
         if view.values[state.leader] < view.values[best] - 0.5 * self.epsilon * NATS_PER_BIT:
             state.follow(best)  # evidence with epsilon is about one leader
 
-    def _gaps(self, state: State, view: View) -> tuple[Floats, Floats]:
+    def _gaps(self, state: State, view: View) -> tuple[list[float], list[float]]:
         """By how much the leader is thought to be ahead of every rival, and the standard errors of that."""
-        b, rivals = state.leader, state.rivals
-        gaps = view.values[b] + self.epsilon * NATS_PER_BIT - view.values.take(rivals)
-        return gaps, np.sqrt(view.variances[b] + view.variances.take(rivals))
+        b, values, variances = state.leader, view.values.tolist(), view.variances.tolist()
+        own, doubt, rivals = values[b] + self.epsilon * NATS_PER_BIT, variances[b], state.rivals
+        return [own - values[rival] for rival in rivals], [math.sqrt(doubt + variances[rival]) for rival in rivals]
 
     def _plan(self, state: State, view: View, left: Supply) -> Senses:
         """What to sense next of what is left."""
         b, rivals = state.leader, state.rivals
-        gaps, errors = (numbers.tolist() for numbers in self._gaps(state, view))
+        gaps, errors = self._gaps(state, view)
         own, theirs = float(view.leader_variances[b]), view.rival_variances.tolist()
         shown = [state.variances.get(rival, (1.0, 1.0)) for rival in rivals]
         missing = [self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals]
@@ -514,11 +514,10 @@ class Adaptive(Policy):
         if self.threshold != "proved" or b not in senses:
             return None
         gaps, errors = self._gaps(state, view)
-        ahead = zip(rivals, (gaps + state.slack).tolist(), errors.tolist(), strict=True)
         ready = {
-            rival: prudent(gap, error)
-            for rival, gap, error in ahead
-            if gap > 0.0 and state.bets[rival].betting and (rival in senses or rival in self._worthless)
+            rival: prudent(gap + state.slack, error)
+            for rival, gap, error in zip(rivals, gaps, errors, strict=True)
+            if gap + state.slack > 0.0 and state.bets[rival].betting and (rival in senses or rival in self._worthless)
         }
         epsilon = self.epsilon * NATS_PER_BIT + state.slack
         bets, variances = chosen_bets(view, senses, b, state.bets, ready, epsilon, self._input_is_fixed)

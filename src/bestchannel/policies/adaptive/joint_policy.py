@@ -188,15 +188,15 @@ class JointAdaptive(Adaptive):
             alone = np.zeros((*size, b.rows.shape[1], 1))
             yield _outlook(worthless, b.rows, b.inputs, np.ones((*size, 1)), np.full(size, 1.0 / n), alone)
 
-    def _gaps(self, state: State, view: View) -> tuple[Floats, Floats]:
+    def _gaps(self, state: State, view: View) -> tuple[list[float], list[float]]:
         """By how much the leader is thought to be ahead of every rival, and the standard errors of pairs."""
         shots = state.counts[state.leader].sum(axis=1)
         errors = {
             rival: error
             for look in self._outlooks(state, view)
-            for rival, error in zip(look.rivals, np.sqrt((look.variances / shots).sum(axis=1)), strict=True)
+            for rival, error in zip(look.rivals, np.sqrt((look.variances / shots).sum(axis=1)).tolist(), strict=True)
         }
-        return super()._gaps(state, view)[0], np.array([errors[rival] for rival in state.rivals])
+        return super()._gaps(state, view)[0], [errors[rival] for rival in state.rivals]
 
     def _plan(self, state: State, view: View, left: Supply) -> Senses:
         """The part of the shots still needed that is asked for now, spread over the inputs for the hardest rival."""
@@ -204,7 +204,7 @@ class JointAdaptive(Adaptive):
         gaps, errors = self._gaps(state, view)
         self._begin_bets(state, gaps, errors)
         missing = [self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals]
-        safe = np.maximum(list(map(prudent, gaps, errors)), 0.7 * errors)
+        safe = np.maximum(list(map(prudent, gaps, errors)), 0.7 * np.array(errors))
         factors = dict(zip(rivals, 2.0 * (np.maximum(missing, 0.0) + MARGIN) / safe**2, strict=True))
         needed, shares = max(
             (float(factors[rival] * (variances / _shares(variances)).sum()), _shares(variances).tolist())
