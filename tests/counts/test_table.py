@@ -109,7 +109,7 @@ def test_duplicate_cell_is_refused_with_both_lines(tmp_path):
         ("channel,x,y,p\nq,0,0,\n", r"line 2, column \"p\" must be a number; it is ''"),
         ("channel,x,y,p\nq,0,0,0,9\n", r"line 2 must have 4 fields like the lines before it; it has 5"),
         ('x,y,p\n"0\n0",0,1\n0,0,inf\n', r"line 4, column \"p\" must be a finite number; it is inf"),
-        ("channel,x,y,p\n", r"there must be lines after the header"),
+        ("channel,x,y,p\n", r"there must be rows; there is none"),
         ("channel,x,y,p\nq,0,0,0.9\n", r'row x=0 of channel "q" must sum to 1 within 1e-09; it sums to 0.9'),
         ("channel,x,y,p\nq,0,0,-0.5\nq,0,1,1.5\n", r"row x=0, column y=0 of channel \"q\" must be .* >= 0; it is -0.5"),
         ("channel,x,p\nq,0,1\n", r"rows must have the columns x, y and p, .* y is missing"),
@@ -132,7 +132,10 @@ def test_refusal_names_the_file_the_place_and_the_way_out(tmp_path, text, messag
         ({"x": [0], "y": [0], "p": ["high"]}, 'column "p" must hold numbers; it holds values of type string'),
         ({"x": [[0]], "y": [0], "p": [1.0]}, 'column "x" must hold labels; it holds values of type list'),
         ({"x": [0], "y": [0], "count": [3]}, "looks like counts"),
-        ({"x": pa.array([], pa.string()), "y": pa.array([], pa.string()), "p": pa.array([], pa.float64())}, "has none"),
+        (
+            {"x": pa.array([], pa.string()), "y": pa.array([], pa.string()), "p": pa.array([], pa.float64())},
+            "there must be rows; there is none",
+        ),
     ],
 )
 def test_parquet_refusal_names_the_row_and_the_column(tmp_path, table, message):

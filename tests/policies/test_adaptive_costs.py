@@ -72,10 +72,13 @@ def test_record_keeps_the_costs_and_verifies():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda d: d.update(cost=d["cost"] - 1), "the senses cost"),
-        (lambda d: d.update(cost=None), "says what its senses cost"),
-        (lambda d: d["audit"]["options"].pop("cost"), "says what its senses cost"),
-        (lambda d: d["audit"]["options"].update(cost=[[1, -1], [3, 3]]), "a positive cost for every input"),
+        (lambda d: d.update(cost=d["cost"] - 1), "cost that is 3805.0, and the record has 3804.0"),
+        (lambda d: d.update(cost=None), "cost that is 3805.0, and the record has null"),
+        (lambda d: d["audit"]["options"].pop("cost"), "senses, a[0] that is 3, and the record has 4"),
+        (
+            lambda d: d["audit"]["options"].update(cost=[[1, -1], [3, 3]]),
+            "the cost of a sense of input x=1 of channel 0 must be a finite number > 0; it is -1",
+        ),
         (lambda d: (d["audit"]["options"].update(cost=[[1, 1], [1, 1]]), d.update(cost=d["senses"])), "the policy"),
     ],
 )

@@ -110,7 +110,7 @@ class Table:
             if most is not None and sum(part.n_rows for part in parts) > most:
                 raise InputError(f"the channels of a file must have at most {most:,} cells; there are more rows")
         if not parts:
-            raise InputError(f"there must be {'trials' if gaps else 'lines after the header'}; there is none")
+            raise InputError(f"there must be {'trials' if gaps else 'rows'}; there is none")
         if len(parts) == 1:
             return parts[0]
         joined = {role: np.concatenate([_values(part.columns[role]) for part in parts]) for role in columns}
