@@ -187,9 +187,14 @@ def checks_of(sensor: Sensor) -> OrderChecks | None:
 
 
 def carry_on(durable: RememberingSensor, policy: Policy, max_senses: int | None) -> Identification:
-    """Identify with progress, every answer on disk."""
+    """Identify with progress, every answer on disk; a limit that only the file has is named where it was the end."""
     with watched(durable.parties) as watch:
-        return carried_on(durable, policy, max_senses=max_senses, progress=watch)
+        result = carried_on(durable, policy, max_senses=max_senses, progress=watch)
+    most = durable.run.history.max_senses
+    if most is not None and max_senses is None and not result.decided:
+        limited = f"the run has its limit of {several(most, 'sense')} from before"
+        terminal.note(f"{limited}; `bestchannel run resume --max-senses N` replaces it")
+    return result
 
 
 def say_what_is_missing(sensor: Sensor, policy: Policy, max_senses: int | None = None) -> None:
