@@ -212,10 +212,10 @@ def test_run_of_a_simulation_can_be_looked_at_and_resumed(tmp_path):
     code, limited = result_of("identify", "--simulate", channels, "--run", run, "--max-senses", 30)
     assert (code, limited["decided"]) == (3, False)
     assert bestchannel("run", "status", run).stdout.startswith("limited after")
-    channels.unlink()  # the run has what it needs
     again = bestchannel("identify", "--simulate", channels, "--run", run)
     assert again.returncode == 3
     assert "the run has its limit of 30 senses from before; `bestchannel run resume --max-senses N`" in again.stderr
+    channels.unlink()  # the run has what it needs
     code, result = result_of("run", "resume", run, "--max-senses", 10**6)
     assert (code, result["best"]) == (0, "good")
     assert runs.read_run(run).senses == result["senses"]
