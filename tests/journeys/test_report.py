@@ -276,7 +276,7 @@ def test_an_estimate_beside_other_files_is_refused_as_what_it_is(tmp_path):
     (tmp_path / "estimate.json").write_text(bestchannel("estimate", tmp_path / "counts.csv", "--json").stdout)
     refused = bestchannel("estimate", "estimate.json", "counts.csv", cwd=tmp_path)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "estimate.json: this is what `estimate --json` printed" in refused.stderr
+    assert "estimate.json: this is an estimate as JSON" in refused.stderr
 
 
 def test_report_asks_of_counts_what_estimate_asks(tmp_path):

@@ -173,9 +173,7 @@ def read_matrices(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMat
                 "this is the result of an identification; save it, and give the file to estimate or report"
             )
         if "asymptotic_verdict" in content:
-            raise InputError(
-                "this is what `estimate --json` printed; save it, and give the file alone to estimate or report"
-            )
+            raise InputError("this is an estimate as JSON; save it, and give the file alone to estimate or report")
         if not isinstance(content["channels"], dict):
             raise InputError(
                 f'"channels" must be an object of names and rows; it is {reprlib.repr(content["channels"])}'
